@@ -1,0 +1,1 @@
+//! Search, grep and watching for a vault.

@@ -1,0 +1,1 @@
+//! Notes as values: everything about Markdown text that needs no disk.
