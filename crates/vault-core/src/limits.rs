@@ -1,0 +1,31 @@
+//! Every limit of the library in one place. Each is shown in the error that it causes.
+
+/// Longest file or folder name, in bytes of UTF-8: what common file systems hold.
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// Largest note that is read whole, in bytes of its text; a part of a larger one can be read by lines.
+pub const MAX_WHOLE_NOTE_BYTES: u64 = 1024 * 1024;
+
+/// Largest note that is opened at all, in bytes. Larger ones are listed and can be moved.
+pub const MAX_NOTE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Largest plain text file that `read_file` opens, in bytes.
+pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Longest answer of a list or a search, in characters of its JSON.
+pub const MAX_ANSWER_CHARS: usize = 25_000;
+
+/// Most folders in one answer of `list_folders`.
+pub const MAX_FOLDERS: usize = 2_000;
+
+/// Most nearest paths that a `not_found` names.
+pub const MAX_CANDIDATES: usize = 5;
+
+/// Memory for the texts this process served last, in bytes: they answer `since` and a stale write with a diff.
+pub const SERVED_TEXT_BYTES: usize = 16 * 1024 * 1024;
+
+/// Longest excerpt of a note, in characters.
+pub const EXCERPT_CHARS: usize = 160;
+
+/// How long a write waits for another process that holds the vault's lock, before it answers `busy`.
+pub const LOCK_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
