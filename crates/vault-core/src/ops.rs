@@ -1,0 +1,128 @@
+//! The list of operations, and what an operation is: one request type that is the MCP tool, the command and the
+//! library call.
+
+use std::fmt::Display;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::call::Call;
+use crate::error::VaultError;
+use crate::schema;
+use crate::switches::Switch;
+use crate::vault::Vault;
+
+/// Every operation of profile `notes`, in the order clients list them.
+pub const OPERATIONS: &[Entry] = &[];
+
+/// One thing a vault can be asked to do. The type is the request; its doc comment and its fields' are what models and
+/// `--help` show.
+pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Sized + 'static {
+    /// Name of the tool, e.g. `read_note`; the command has dashes instead.
+    const NAME: &'static str;
+    /// The switch that an agent needs.
+    const EFFECT: Switch;
+    /// Tells whether a call may take something away that was there before.
+    const DESTRUCTIVE: bool = false;
+    /// Tells whether the same call twice leaves what one leaves.
+    const IDEMPOTENT: bool = false;
+    /// The answer: JSON for programs, `Display` for people.
+    type Response: Serialize + JsonSchema + Display + Send + 'static;
+
+    /// Does it, or refuses and changes nothing.
+    fn run(self, vault: &Vault, call: &Call) -> Result<Self::Response, VaultError>;
+}
+
+/// An operation with its types erased: what front-ends loop over.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// See [`Operation::NAME`].
+    pub name: &'static str,
+    /// See [`Operation::EFFECT`].
+    pub effect: Switch,
+    /// See [`Operation::DESTRUCTIVE`].
+    pub destructive: bool,
+    /// See [`Operation::IDEMPOTENT`].
+    pub idempotent: bool,
+    /// Returns the request's schema, its description included.
+    pub input_schema: fn() -> &'static Map<String, Value>,
+    /// Returns the response's schema.
+    pub output_schema: fn() -> &'static Map<String, Value>,
+    run: fn(Map<String, Value>, &Vault, &Call) -> Result<Reply, VaultError>,
+}
+
+impl Entry {
+    /// Erases the types of `O`.
+    pub const fn of<O: Operation>() -> Entry {
+        Entry {
+            name: O::NAME,
+            effect: O::EFFECT,
+            destructive: O::DESTRUCTIVE,
+            idempotent: O::IDEMPOTENT,
+            input_schema: schema::schema_of::<O>,
+            output_schema: schema::schema_of::<O::Response>,
+            run: run_erased::<O>,
+        }
+    }
+
+    /// Returns what the operation does, for a model or a person: the request type's doc comment.
+    pub fn description(&self) -> String {
+        match (self.input_schema)().get("description") {
+            Some(Value::String(text)) => text.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// Checks `arguments`, then runs the operation. Permissions are the caller's business.
+    pub fn call(&self, arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
+        schema::check((self.input_schema)(), &arguments)?;
+        (self.run)(arguments, vault, call)
+    }
+}
+
+/// The answer of an operation, rendered when asked for.
+pub struct Reply(Box<dyn Answer + Send>);
+
+impl Reply {
+    /// Returns the answer as programs get it.
+    pub fn value(&self) -> Value {
+        self.0.value()
+    }
+
+    /// Returns the answer as people read it.
+    pub fn text(&self) -> String {
+        self.0.text()
+    }
+}
+
+trait Answer {
+    fn value(&self) -> Value;
+    fn text(&self) -> String;
+}
+
+impl<R: Serialize + Display> Answer for R {
+    fn value(&self) -> Value {
+        serde_json::to_value(self).expect("a response has text keys only")
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+fn run_erased<O: Operation>(arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
+    let request: O = serde_json::from_value(Value::Object(arguments)).map_err(argument_error)?;
+    Ok(Reply(Box::new(request.run(vault, call)?)))
+}
+
+/// What the schema check left over is a missing argument: serde's "missing field `path`".
+fn argument_error(error: serde_json::Error) -> VaultError {
+    let message = error.to_string();
+    let named = message.strip_prefix("missing field `").and_then(|rest| rest.split('`').next());
+    match named {
+        Some(argument) => VaultError::InvalidArgument { argument: argument.to_owned(), problem: "is missing".into() },
+        None => VaultError::InvalidArgument { argument: "arguments".into(), problem: message },
+    }
+}
