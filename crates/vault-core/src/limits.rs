@@ -29,3 +29,33 @@ pub const EXCERPT_CHARS: usize = 160;
 
 /// How long a write waits for another process that holds the vault's lock, before it answers `busy`.
 pub const LOCK_WAIT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// How often a read starts again when the file changes under it.
+pub const READ_TRIES: usize = 8;
+
+/// How often a write makes room for a program that saves the same file at the same time, before it answers `busy`.
+pub const SWAP_TRIES: usize = 8;
+
+/// How long a replaced file is kept for programs that still write into it.
+pub const DISPLACED_AGE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// The same where the system cannot tell whether a program has the file open.
+pub const DISPLACED_AGE_UNSURE: std::time::Duration = std::time::Duration::from_secs(600);
+
+/// Most replaced files that one write clears away.
+pub const SWEPT_PER_WRITE: usize = 4;
+
+/// Size at which a new segment of the log is started, in bytes.
+pub const LOG_SEGMENT_BYTES: u64 = 8 * 1024 * 1024;
+
+/// Longest segment that is read, in bytes: a full one and a record with the two largest notes.
+pub const MAX_LOG_READ_BYTES: u64 = LOG_SEGMENT_BYTES + 2 * MAX_NOTE_BYTES + 1024 * 1024;
+
+/// Most threads that walk the vault's folders.
+pub const WALK_THREADS: usize = 8;
+
+/// Longest diff in an error, in bytes; a longer one is left out together with `currentVersion`.
+pub const MAX_DIFF_BYTES: u64 = 8_000;
+
+/// Largest `.vaultignore` file, in bytes.
+pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;

@@ -1,0 +1,196 @@
+//! Writing the log: appends under the vault's lock, and what a writer must know of the log's end.
+
+use std::collections::HashSet;
+use std::io;
+
+use super::disk::{Disk, Folder};
+use super::record::{Encoder, Placed, Record, RecordKind, scan};
+use crate::limits::{LOG_SEGMENT_BYTES, MAX_LOG_READ_BYTES};
+use crate::version::Version;
+
+/// The end of this machine's log as this process knows it. Used only while the vault's lock is held.
+pub(super) struct Log {
+    encoder: Encoder,
+    /// Segment that is written to; 0 before there is one.
+    segment: u32,
+    /// End of its last whole record.
+    end: u64,
+    /// Whether something else lies behind that: then it is left as it is, and the next record starts a segment.
+    torn: bool,
+    looked: bool,
+    /// Changes that are neither done nor void.
+    open: Vec<Record>,
+    /// Versions whose content this process has seen in the log.
+    known: HashSet<Version>,
+}
+
+impl Log {
+    pub(super) fn new() -> io::Result<Log> {
+        let (open, known) = (Vec::new(), HashSet::new());
+        Ok(Log { encoder: Encoder::new()?, segment: 0, end: 0, torn: false, looked: false, open, known })
+    }
+
+    /// Reads what other processes appended since the last time. What stays open afterwards belongs to dead processes.
+    pub(super) fn catch_up(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
+        let mut moved_on = !self.looked;
+        if !self.looked {
+            self.open.clear();
+            let last = segments(disk, folder)?.into_iter().max().unwrap_or(0);
+            self.start_at(disk, folder, last)?;
+        }
+        loop {
+            self.read_on(disk, folder)?;
+            match disk.stat(folder.at(&segment_name(self.segment + 1))) {
+                Ok(_) => (self.segment, self.end, self.torn) = (self.segment + 1, 0, false),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(error) => return Err(error),
+            }
+            moved_on = true;
+        }
+        if moved_on {
+            // whoever started the segment may have died before its name was durable
+            disk.sync(folder)?;
+        }
+        self.looked = true;
+        Ok(())
+    }
+
+    /// An opening repeats what was open before it, so reading begins at the last segment that has one.
+    fn start_at(&mut self, disk: &dyn Disk, folder: &Folder, last: u32) -> io::Result<()> {
+        (self.segment, self.end, self.torn) = (0, 0, false);
+        for segment in (1..=last).rev() {
+            self.segment = segment;
+            let bytes = match disk.read(folder.at(&segment_name(segment)), 0, MAX_LOG_READ_BYTES) {
+                Ok((bytes, _)) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let first = scan(&bytes, 0).records.into_iter().next();
+            if first.is_some_and(|placed| placed.offset == 0 && placed.record.kind == RecordKind::Opening) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_on(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
+        let name = segment_name(self.segment);
+        let size = match disk.stat(folder.at(&name)) {
+            Ok(stat) => stat.size,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error),
+        };
+        if size == self.end || self.torn {
+            return Ok(());
+        }
+        if size < self.end {
+            // cut from outside: what is left stays as it is
+            self.torn = true;
+            return Ok(());
+        }
+        let (bytes, _) = disk.read(folder.at(&name), self.end, MAX_LOG_READ_BYTES)?;
+        let scan = scan(&bytes, self.end);
+        for Placed { record, .. } in scan.records {
+            self.remember(&record);
+        }
+        (self.end, self.torn) = (scan.end, scan.torn);
+        Ok(())
+    }
+
+    fn remember(&mut self, record: &Record) {
+        self.known.extend(record.contents.iter().map(|piece| piece.version.clone()));
+        match record.kind {
+            RecordKind::Write | RecordKind::Folder => self.open.push(record.clone()),
+            RecordKind::Done | RecordKind::Void => self.open.retain(|open| open.id != record.id),
+            RecordKind::Opening => self.open = record.open.clone(),
+            RecordKind::Outside => {}
+        }
+    }
+
+    /// Returns the changes that nobody finished.
+    pub(super) fn open_changes(&self) -> Vec<Record> {
+        self.open.clone()
+    }
+
+    /// Tells whether this process has seen that content in the log.
+    pub(super) fn knows(&self, version: &Version) -> bool {
+        self.known.contains(version)
+    }
+
+    /// Prepares a record for the end of the log. Contents that the log is known to hold are left out.
+    pub(super) fn prepare(&mut self, mut record: Record, contents: &[(&Version, &[u8])]) -> io::Result<Ready> {
+        let fresh: Vec<_> = contents.iter().copied().filter(|(version, _)| !self.known.contains(version)).collect();
+        let bytes = self.encoder.encode(&mut record, &fresh)?;
+        // markers stay with what they mark, so that one damaged segment does not leave a change half told
+        let starts_change = matches!(record.kind, RecordKind::Write | RecordKind::Folder);
+        let full = starts_change && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
+        if self.segment > 0 && !self.torn && !full {
+            let name = segment_name(self.segment);
+            return Ok(Ready { record, bytes, segment: self.segment, name, is_new: false });
+        }
+        let segment = self.segment + 1;
+        let opening = Record { kind: RecordKind::Opening, changes: vec![], open: self.open.clone(), ..record.clone() };
+        let bytes = [self.encoder.encode(&mut { opening }, &[])?, bytes].concat();
+        Ok(Ready { record, bytes, segment, name: segment_name(segment), is_new: true })
+    }
+
+    /// Takes note of what became of a prepared record.
+    pub(super) fn appended(&mut self, ready: &Ready, outcome: &io::Result<()>) {
+        if outcome.is_err() {
+            // some of the bytes may be there: look at the end of the log before the next record
+            self.looked = false;
+            return;
+        }
+        if ready.is_new {
+            (self.segment, self.end, self.torn) = (ready.segment, 0, false);
+        }
+        self.end += ready.bytes.len() as u64;
+        self.remember(&ready.record);
+    }
+
+    /// Prepares, appends and takes note.
+    pub(super) fn append(
+        &mut self,
+        disk: &dyn Disk,
+        folder: &Folder,
+        record: Record,
+        contents: &[(&Version, &[u8])],
+    ) -> io::Result<()> {
+        // only markers that can be found out again need no sync of their own
+        let durable = !matches!(record.kind, RecordKind::Done | RecordKind::Void);
+        if !self.looked {
+            self.catch_up(disk, folder)?;
+        }
+        let ready = self.prepare(record, contents)?;
+        let outcome = ready.write(disk, folder, durable);
+        self.appended(&ready, &outcome);
+        outcome
+    }
+}
+
+/// A record as it goes to the log.
+pub(super) struct Ready {
+    record: Record,
+    bytes: Vec<u8>,
+    segment: u32,
+    name: String,
+    is_new: bool,
+}
+
+impl Ready {
+    pub(super) fn write(&self, disk: &dyn Disk, folder: &Folder, durable: bool) -> io::Result<()> {
+        disk.append(folder.at(&self.name), &self.bytes, durable)?;
+        if self.is_new { disk.sync(folder) } else { Ok(()) }
+    }
+}
+
+/// Returns the numbers of the segments in a machine's folder.
+pub(super) fn segments(disk: &dyn Disk, folder: &Folder) -> io::Result<Vec<u32>> {
+    let names = disk.list(folder)?.entries;
+    Ok(names.iter().filter_map(|(name, _)| name.strip_suffix(".log")?.parse().ok()).collect())
+}
+
+/// Returns the file name of a segment.
+pub(super) fn segment_name(number: u32) -> String {
+    format!("{number:04}.log")
+}

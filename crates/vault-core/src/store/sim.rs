@@ -1,0 +1,1 @@
+//! A disk in memory that loses power, room or a race at any step.

@@ -1,0 +1,163 @@
+//! What belongs to this machine and not to the vault: who we are, and what a person has switched on.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::disk::Stat;
+use crate::switches::{Setting, Settings, Switch};
+
+/// Names this machine in the vault's log without telling which one it is: a hash of its id, host name and user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineId(String);
+
+impl MachineId {
+    /// Names the machine that has this secret, e.g. what `/etc/machine-id` holds.
+    pub fn of(secret: &[u8]) -> MachineId {
+        let hash = blake3::derive_key("vault machine id v1", secret);
+        MachineId(hash[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Returns the name: 16 hexadecimal digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The folder where this machine keeps what it knows of one vault.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    base: PathBuf,
+    vault: PathBuf,
+}
+
+impl State {
+    /// Finds the folder of a vault by its canonical path and its identity on this machine. Nothing is made.
+    pub(super) fn of(root: &Path, stat: &Stat) -> State {
+        let base = base_folder();
+        let mut hash = blake3::Hasher::new_derive_key("vault id v1");
+        hash.update(root.as_os_str().as_encoded_bytes());
+        hash.update(&stat.device.to_le_bytes()).update(&stat.inode.to_le_bytes());
+        let vault = base.join(&hash.finalize().to_hex().as_str()[..32]);
+        State { base, vault }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.vault
+    }
+
+    /// Reads what a person has set. A file that cannot be understood allows nothing, and says so.
+    pub(super) fn settings(&self) -> io::Result<Settings> {
+        match fs::read(self.vault.join(SETTINGS)) {
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Changes what a person has set. Starts from "deny everything" when the file cannot be understood.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Settings)) -> io::Result<Settings> {
+        make_private_folder(&self.vault)?;
+        let lock = File::options().create(true).append(true).open(self.vault.join("lock"))?;
+        lock.lock()?;
+        let mut settings = match self.settings() {
+            Ok(settings) => settings,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => nothing_allowed(),
+            Err(error) => return Err(error),
+        };
+        change(&mut settings);
+        write_private(&self.vault, SETTINGS, &serde_json::to_vec_pretty(&settings)?)?;
+        Ok(settings)
+    }
+
+    /// Names this machine. Where the system has no id of its own, a random one is made and kept.
+    pub(super) fn machine(&self) -> io::Result<MachineId> {
+        let id = ["/etc/machine-id", "/var/lib/dbus/machine-id"].iter().find_map(|path| fs::read(path).ok());
+        let id = id.filter(|id| id.len() >= 16).map_or_else(|| self.own_machine_id(), Ok)?;
+        Ok(MachineId::of(&[&id[..], b"\0", host().as_bytes(), b"\0", user().as_bytes()].concat()))
+    }
+
+    fn own_machine_id(&self) -> io::Result<Vec<u8>> {
+        if let Ok(id) = fs::read(self.base.join(MACHINE)) {
+            return Ok(id);
+        }
+        make_private_folder(&self.base)?;
+        let lock = File::options().create(true).append(true).open(self.base.join("lock"))?;
+        lock.lock()?;
+        if let Ok(id) = fs::read(self.base.join(MACHINE)) {
+            return Ok(id);
+        }
+        let mut random = [0; 16];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        write_private(&self.base, MACHINE, &random)?;
+        Ok(random.to_vec())
+    }
+}
+
+const SETTINGS: &str = "switches.json";
+const MACHINE: &str = "machine";
+
+fn nothing_allowed() -> Settings {
+    let mut settings = Settings::default();
+    for switch in Switch::ALL {
+        settings.set(switch, Some(Setting::Deny));
+    }
+    settings
+}
+
+/// New file, synced, renamed over the old one: a reader sees one or the other.
+fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let temp = folder.join(format!(".{name}.{}", std::process::id()));
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(&temp)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temp, folder.join(name))?;
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+fn make_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Where programs keep state for the present user.
+fn base_folder() -> PathBuf {
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = || variable("HOME").or_else(|| variable("USERPROFILE")).unwrap_or_else(|| PathBuf::from("/"));
+    let state = if cfg!(windows) {
+        variable("LOCALAPPDATA").unwrap_or_else(|| home().join("AppData").join("Local"))
+    } else if cfg!(target_os = "macos") {
+        home().join("Library").join("Application Support")
+    } else {
+        let absolute = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
+        absolute.unwrap_or_else(|| home().join(".local").join("state"))
+    };
+    state.join("vault")
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+#[cfg(unix)]
+fn user() -> String {
+    rustix::process::getuid().as_raw().to_string()
+}
+
+#[cfg(not(unix))]
+fn user() -> String {
+    std::env::var("USERNAME").unwrap_or_default()
+}

@@ -1,0 +1,252 @@
+//! The moment of a write: the new file takes the note's place, and what comes out is looked at.
+//!
+//! A program that does not ask us may save between our look and this moment. So nothing that comes out is thrown away,
+//! and when it is not what was compared, it goes to the log and back to its place: the newest outside save stays.
+
+use std::io::{self, ErrorKind};
+
+use super::disk::{At, Folder};
+use super::record::Record;
+use super::refusal::{Doing, refusal_of_own};
+use super::write::MadeFolders;
+use super::writing::Writing;
+use super::{Class, Store};
+use crate::error::VaultError;
+use crate::limits::{MAX_NOTE_BYTES, SWAP_TRIES};
+use crate::path::VaultPath;
+use crate::version::Version;
+
+/// What one write is about.
+pub(super) struct Swap<'a> {
+    pub path: &'a VaultPath,
+    pub record: &'a Record,
+    pub note: At<'a>,
+    pub ours: &'a Version,
+}
+
+/// The new content is at the path, durably.
+#[derive(Debug, Default)]
+pub(super) struct Landed {
+    /// Outside saves that are in the log only.
+    pub outside: Vec<Version>,
+}
+
+/// The new content is not at the path.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The temporary file lies on another mount than the note: stage it again beside the note.
+    OtherMount,
+    /// The write is refused.
+    Refused(VaultError),
+}
+
+/// Where a change keeps its files: the staged one, and the one it moved aside.
+pub(super) struct Temp<'a> {
+    folder: &'a Folder,
+    new: String,
+    old: String,
+}
+
+impl<'a> Temp<'a> {
+    /// Names them in our own folder.
+    pub(super) fn of(folder: &'a Folder, id: &str) -> Temp<'a> {
+        Temp { folder, new: format!("{id}.new"), old: format!("{id}.old") }
+    }
+
+    /// Names them in the note's folder, as dot-files.
+    pub(super) fn of_beside(folder: &'a Folder, id: &str) -> Temp<'a> {
+        Temp::of(folder, &format!(".vault-{id}"))
+    }
+
+    /// Stages the bytes again beside the note. A file in our own folder says where.
+    pub(super) fn beside(
+        writing: &mut Writing,
+        swap: &Swap<'a>,
+        first: &Temp,
+        bytes: &[u8],
+        like: Option<At>,
+    ) -> Result<Temp<'a>, Trouble> {
+        let (disk, rooms) = (writing.store.disk.clone(), writing.rooms.clone());
+        let beside = Temp::of_beside(swap.note.folder, &swap.record.id);
+        let sign = sign_name(&swap.record.id);
+        let _ = disk.unlink(first.new());
+        disk.stage(rooms.temp.at(&sign), swap.note.folder.place.as_bytes(), None)
+            .and_then(|()| disk.sync(&rooms.temp))
+            .and_then(|()| disk.stage(beside.new(), bytes, like))
+            .map_err(|error| {
+                let _ = disk.unlink(rooms.temp.at(&sign));
+                writing.store.trouble(swap, error)
+            })?;
+        writing.desk.displaced.push_back(sign);
+        Ok(beside)
+    }
+
+    /// The staged file; after an exchange, the one that was replaced.
+    pub(super) fn new(&self) -> At<'_> {
+        self.folder.at(&self.new)
+    }
+
+    /// The file that was moved aside.
+    pub(super) fn old(&self) -> At<'_> {
+        self.folder.at(&self.old)
+    }
+}
+
+/// Name of the file that tells where a change has its files, when they are not in our own folder.
+pub(super) fn sign_name(id: &str) -> String {
+    format!("{id}.at")
+}
+
+/// Puts the staged file in the place of a note of version `before`.
+pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
+    let store = writing.store;
+    match store.disk.exchange(swap.note, temp.new()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            store.class.get_or_init(|| Class::MoveAside);
+            return move_aside(writing, swap, temp, before);
+        }
+        Err(error) => {
+            // the staged file has never been at the note's place
+            let _ = store.disk.unlink(temp.new());
+            return Err(store.trouble(swap, error));
+        }
+    }
+    store.class.get_or_init(|| Class::Exchange);
+    writing.desk.displaced.push_back(temp.new.clone());
+    let mut landed = Landed::default();
+    let now = steady(writing, swap, temp, before, swap.ours, &mut landed)?;
+    if now != *swap.ours {
+        return Err(stale(swap, Some(now)));
+    }
+    if let Err(error) = store.disk.sync(swap.note.folder) {
+        // not known to last, so it does not count: everything back, under the same watch
+        if store.disk.exchange(swap.note, temp.new()).is_ok() {
+            steady(writing, swap, temp, swap.ours, before, &mut landed)?;
+            let _ = store.disk.sync(swap.note.folder);
+        }
+        return Err(store.trouble(swap, error));
+    }
+    Ok(landed)
+}
+
+/// After an exchange that put `put` at the path: `wanted` should have come out. If something else did, a program saved
+/// it after our look; it goes to the log, and back to the path. Returns what is at the path in the end.
+fn steady(
+    writing: &mut Writing,
+    swap: &Swap,
+    temp: &Temp,
+    wanted: &Version,
+    put: &Version,
+    landed: &mut Landed,
+) -> Result<Version, Trouble> {
+    let store = writing.store;
+    let (mut wanted, mut put) = (wanted.clone(), put.clone());
+    for _ in 0..SWAP_TRIES {
+        let out = match store.disk.read(temp.new(), 0, MAX_NOTE_BYTES) {
+            Ok((bytes, _)) => bytes,
+            Err(error) => {
+                // whatever it is, it belongs where it was
+                let _ = store.disk.exchange(swap.note, temp.new());
+                let _ = store.disk.sync(swap.note.folder);
+                return Err(store.trouble(swap, error));
+            }
+        };
+        let version = Version::of(&out);
+        if version == wanted {
+            return Ok(put);
+        }
+        let kept = writing.keep_outside(swap.record, &version, &out);
+        let back = match store.disk.exchange(swap.note, temp.new()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // the note was taken away: put the outside save where it was, unless something is there again
+                let put_back = store.disk.rename_new(temp.new(), swap.note);
+                let _ = store.disk.sync(swap.note.folder);
+                return put_back.map(|()| version).map_err(|_| stale(swap, None));
+            }
+            back => back,
+        };
+        back.and_then(|()| kept).map_err(|error| store.trouble(swap, error))?;
+        landed.outside.push(version.clone());
+        (wanted, put) = (put, version);
+    }
+    let _ = store.disk.sync(swap.note.folder);
+    Err(Trouble::Refused(VaultError::Busy { what: format!("`{}`", swap.path) }))
+}
+
+/// The way without an exchange: the note aside, the new one in its place, neither replacing anything.
+fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
+    let store = writing.store;
+    let disk = &*store.disk;
+    if let Err(error) = disk.rename_new(swap.note, temp.old()) {
+        let _ = disk.unlink(temp.new());
+        return Err(store.trouble(swap, error));
+    }
+    writing.desk.displaced.push_back(temp.old.clone());
+    let put_back = |error| {
+        // when the place is taken again, a newer save is there, and the one aside waits for the sweep
+        let _ = disk.rename_new(temp.old(), swap.note);
+        let _ = disk.unlink(temp.new());
+        let _ = disk.sync(swap.note.folder);
+        error
+    };
+    let (bytes, _) = disk.read(temp.old(), 0, MAX_NOTE_BYTES).map_err(|error| put_back(store.trouble(swap, error)))?;
+    let out = Version::of(&bytes);
+    if out != *before {
+        let kept = writing.keep_outside(swap.record, &out, &bytes);
+        put_back(stale(swap, None));
+        kept.map_err(|error| store.trouble(swap, error))?;
+        return Err(stale(swap, Some(out)));
+    }
+    match disk.rename_new(temp.new(), swap.note) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(put_back(stale(swap, None))),
+        Err(error) => return Err(put_back(store.trouble(swap, error))),
+    }
+    if let Err(error) = disk.sync(swap.note.folder) {
+        if disk.rename_new(swap.note, temp.new()).is_ok() {
+            writing.desk.displaced.push_back(temp.new.clone());
+            let _ = disk.rename_new(temp.old(), swap.note);
+            let _ = disk.sync(swap.note.folder);
+        }
+        return Err(store.trouble(swap, error));
+    }
+    Ok(Landed::default())
+}
+
+/// Puts the staged file at a path that nothing has.
+pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &MadeFolders) -> Result<Landed, Trouble> {
+    let store = writing.store;
+    if let Err(error) = store.disk.rename_new(temp.new(), swap.note) {
+        if error.kind() != ErrorKind::CrossesDevices {
+            let _ = store.disk.unlink(temp.new());
+        }
+        return Err(store.trouble(swap, error));
+    }
+    if let Err(error) = made.sync(&*store.disk).and_then(|()| store.disk.sync(swap.note.folder)) {
+        if store.disk.rename_new(swap.note, temp.new()).is_ok() {
+            writing.desk.displaced.push_back(temp.new.clone());
+            let _ = store.disk.sync(swap.note.folder);
+        }
+        return Err(store.trouble(swap, error));
+    }
+    Ok(Landed::default())
+}
+
+fn stale(swap: &Swap, current: Option<Version>) -> Trouble {
+    Trouble::Refused(VaultError::StaleVersion { path: swap.path.clone(), current, diff: None })
+}
+
+impl Store {
+    fn trouble(&self, swap: &Swap, error: io::Error) -> Trouble {
+        match error.kind() {
+            ErrorKind::CrossesDevices => Trouble::OtherMount,
+            // the note vanished since we looked
+            ErrorKind::NotFound if swap.record.changes.iter().any(|change| change.before.is_some()) => {
+                stale(swap, None)
+            }
+            ErrorKind::NotFound => Trouble::Refused(refusal_of_own(error)),
+            _ => Trouble::Refused(self.refusal(swap.path, Doing::Writing, error)),
+        }
+    }
+}

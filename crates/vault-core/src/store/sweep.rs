@@ -1,0 +1,150 @@
+//! Clearing away replaced files, once it is sure that nothing in them is new.
+//!
+//! A program may have opened a note before we replaced it, and save into it afterwards: then its bytes arrive in the
+//! replaced file. So that file is kept a while, and until nobody has it open for writing; then it is compared with the
+//! log, and what the log lacks is added to it first.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+use super::disk::{At, Writers};
+use super::record::Record;
+use super::refusal::refusal_of_own;
+use super::swap::sign_name;
+use super::writing::Writing;
+use super::{HIDDEN, Store, history};
+use crate::error::VaultError;
+use crate::limits::{DISPLACED_AGE, DISPLACED_AGE_UNSURE, MAX_NOTE_BYTES, SWEPT_PER_WRITE};
+use crate::path::VaultPath;
+use crate::version::Version;
+
+/// A content that a program wrote into a file which had already been replaced. It is in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateSave {
+    /// The note that the program meant.
+    pub path: VaultPath,
+    /// What it wrote.
+    pub version: Version,
+}
+
+/// Sweeps everything that is due.
+pub(super) fn sweep(store: &Store) -> Result<Vec<LateSave>, VaultError> {
+    let temp = format!("{HIDDEN}/tmp");
+    match store.disk.folder(&temp) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
+        Err(error) => return Err(refusal_of_own(error)),
+    }
+    let mut writing = store.begin()?;
+    look_for_leftovers(&mut writing).map_err(refusal_of_own)?;
+    for _ in 0..writing.desk.displaced.len() {
+        sweep_next(&mut writing);
+    }
+    Ok(std::mem::take(&mut writing.desk.late))
+}
+
+/// Sweeps a few files at the end of a write.
+pub(super) fn sweep_some(writing: &mut Writing) {
+    if !writing.desk.looked && look_for_leftovers(writing).is_err() {
+        return;
+    }
+    for _ in 0..SWEPT_PER_WRITE.min(writing.desk.displaced.len()) {
+        if !sweep_next(writing) {
+            break;
+        }
+    }
+}
+
+fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
+    let names = writing.store.disk.list(&writing.rooms.temp)?.entries;
+    writing.desk.displaced = names.into_iter().map(|(name, _)| name).collect();
+    writing.desk.looked = true;
+    Ok(())
+}
+
+/// Sweeps the file that waits longest, and returns whether it is gone; if not, it waits again.
+fn sweep_next(writing: &mut Writing) -> bool {
+    let Some(name) = writing.desk.displaced.pop_front() else { return false };
+    let gone = sweep_named(writing, &name).unwrap_or(false);
+    if !gone {
+        writing.desk.displaced.push_back(name);
+    }
+    gone
+}
+
+fn sweep_named(writing: &mut Writing, name: &str) -> io::Result<bool> {
+    let rooms = writing.rooms.clone();
+    let Some((id, _)) = name.rsplit_once('.') else { return Ok(true) };
+    if name != sign_name(id) {
+        return sweep_file(writing, rooms.temp.at(name), id);
+    }
+    // the files of this change lie beside its note
+    let disk = writing.store.disk.clone();
+    let (place, _) = disk.read(rooms.temp.at(name), 0, MAX_NOTE_BYTES)?;
+    let folder = match disk.folder(&String::from_utf8_lossy(&place)) {
+        Ok(folder) => Some(folder),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let mut gone = true;
+    for end in ["new", "old"] {
+        let name = format!(".vault-{id}.{end}");
+        if let Some(folder) = &folder {
+            gone &= sweep_file(writing, folder.at(&name), id)?;
+        }
+    }
+    if gone {
+        disk.unlink(rooms.temp.at(name))?;
+    }
+    Ok(gone)
+}
+
+/// Removes one file if it is due, after its bytes are known to be in the log.
+fn sweep_file(writing: &mut Writing, at: At, id: &str) -> io::Result<bool> {
+    let disk = writing.store.disk.clone();
+    let stat = match disk.stat(at) {
+        Ok(stat) => stat,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    let age = disk.now().duration_since(stat.changed);
+    let is_older_than = |least: Duration| age.as_secs_f64() >= least.as_secs_f64();
+    if !is_older_than(DISPLACED_AGE) {
+        return Ok(false);
+    }
+    // held until the file is gone: nobody can begin to write between the comparison and the end
+    let _lease = match disk.writers(at)? {
+        Writers::None(lease) => Some(lease),
+        Writers::Unknown if is_older_than(DISPLACED_AGE_UNSURE) => None,
+        Writers::Some | Writers::Unknown => return Ok(false),
+    };
+    let (bytes, _) = disk.read(at, 0, MAX_NOTE_BYTES)?;
+    keep_what_is_new(writing, id, &bytes)?;
+    disk.unlink(at)?;
+    Ok(true)
+}
+
+fn keep_what_is_new(writing: &mut Writing, id: &str, bytes: &[u8]) -> io::Result<()> {
+    let version = Version::of(bytes);
+    if writing.log().knows(&version) || history::find(writing.store, &version)?.is_some() {
+        return Ok(());
+    }
+    let Some(record) = record_of(writing, id)? else {
+        // staged by a process that died before its record was written: never at any note's place
+        return Ok(());
+    };
+    writing.keep_outside(&record, &version, bytes)?;
+    if let Some(change) = record.changes.first() {
+        writing.desk.late.push(LateSave { path: change.path.clone(), version });
+    }
+    Ok(())
+}
+
+fn record_of(writing: &Writing, id: &str) -> io::Result<Option<Record>> {
+    let history = history::read(writing.store)?;
+    let found = history.records.into_iter().find(|logged| logged.record.id == id);
+    match found {
+        None if !history.damaged.is_empty() => Err(io::Error::other("the log is damaged")),
+        found => Ok(found.map(|logged| logged.record)),
+    }
+}

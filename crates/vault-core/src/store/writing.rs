@@ -1,0 +1,140 @@
+//! Being the one who writes: the turn, the lock, our own folders, and the log read up to its end.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use super::disk::{At, Disk, Folder, Lock};
+use super::lock::{Held, wait_for};
+use super::log::Log;
+use super::record::{Change, Record, RecordKind};
+use super::refusal::refusal_of_own;
+use super::sweep::LateSave;
+use super::{Author, HIDDEN, Store, settle};
+use crate::error::VaultError;
+use crate::limits::LOCK_WAIT;
+use crate::version::Version;
+
+/// What the threads of a process hand each other with the turn.
+#[derive(Default)]
+pub(super) struct Desk {
+    log: Option<Log>,
+    /// Names in the folder of temporary files that await the sweep.
+    pub displaced: VecDeque<String>,
+    /// What the sweeps of writes found.
+    pub late: Vec<LateSave>,
+    /// Whether the folder of temporary files was read for what earlier processes left.
+    pub looked: bool,
+}
+
+/// The right to write, until it is dropped.
+pub(super) struct Writing<'a> {
+    pub store: &'a Store,
+    pub desk: Held<'a, Desk>,
+    pub rooms: Arc<Rooms>,
+    _lock: Lock,
+}
+
+/// Our own folders in the vault.
+pub(super) struct Rooms {
+    pub own: Folder,
+    pub temp: Folder,
+    pub log: Folder,
+}
+
+impl Store {
+    /// Waits for the right to write; makes our folders when they are missing; finishes what dead processes left.
+    pub(super) fn begin(&self) -> Result<Writing<'_>, VaultError> {
+        self.disk.check_root().map_err(|source| VaultError::VaultUnavailable { source })?;
+        let machine = self.machine()?;
+        let busy = || VaultError::Busy { what: "the vault".into() };
+        let desk = self.turn.take(LOCK_WAIT).ok_or_else(busy)?;
+        let is_first = desk.log.is_none();
+        let rooms = Arc::new(open_rooms(&*self.disk, machine.as_str(), is_first).map_err(refusal_of_own)?);
+        let lock = wait_for(&*self.disk, rooms.own.at("lock"), LOCK_WAIT).map_err(refusal_of_own)?;
+        let mut writing = Writing { store: self, desk, rooms, _lock: lock.ok_or_else(busy)? };
+        writing.catch_up().map_err(refusal_of_own)?;
+        settle::settle_open(&mut writing);
+        Ok(writing)
+    }
+}
+
+impl Writing<'_> {
+    fn catch_up(&mut self) -> io::Result<()> {
+        let mut log = match self.desk.log.take() {
+            Some(log) => log,
+            None => Log::new()?,
+        };
+        let read = log.catch_up(&*self.store.disk, &self.rooms.log);
+        self.desk.log = Some(log);
+        read
+    }
+
+    /// Returns the log, read up to its end.
+    pub(super) fn log(&mut self) -> &mut Log {
+        self.desk.log.as_mut().expect("`begin` reads the log before it hands this out")
+    }
+
+    /// Writes a record to the log.
+    pub(super) fn append(&mut self, record: Record, contents: &[(&Version, &[u8])]) -> io::Result<()> {
+        let (store, rooms) = (self.store, self.rooms.clone());
+        self.log().append(&*store.disk, &rooms.log, record, contents)
+    }
+
+    /// Writes what became of a change. Nothing is lost when this fails: the next process finds it out again.
+    pub(super) fn mark(&mut self, record: &Record, kind: RecordKind) {
+        let _ = self.append(Record { kind, changes: vec![], ..record.clone() }, &[]);
+    }
+
+    /// Keeps a content that a program saved without asking us.
+    pub(super) fn keep_outside(&mut self, record: &Record, version: &Version, bytes: &[u8]) -> io::Result<()> {
+        let known = self.log().knows(version);
+        let change = |change: &Change| Change { before: Some(version.clone()), after: None, ..change.clone() };
+        let changes = record.changes.iter().map(change).collect();
+        if known && bytes.is_empty() {
+            return Ok(());
+        }
+        self.append(Record { kind: RecordKind::Outside, changes, ..record.clone() }, &[(version, bytes)])
+    }
+
+    /// Begins the record of one change.
+    pub(super) fn record(&self, kind: RecordKind, change: Change, by: &Author) -> Record {
+        Record {
+            kind,
+            id: format!("{}-{:08x}", by.operation, self.store.disk.random() as u32),
+            operation: by.operation.clone(),
+            time: by.time,
+            tool: by.tool.to_owned(),
+            client: by.client.to_owned(),
+            changes: vec![change],
+            contents: vec![],
+            open: vec![],
+        }
+    }
+}
+
+/// Opens our folders and makes those that are missing. A process that comes first makes sure that their names last.
+fn open_rooms(disk: &dyn Disk, machine: &str, is_first: bool) -> io::Result<Rooms> {
+    let root = disk.folder("")?;
+    let own = open_or_make(disk, root.at(HIDDEN), is_first)?;
+    let temp = open_or_make(disk, own.at("tmp"), is_first)?;
+    let logs = open_or_make(disk, own.at("log"), is_first)?;
+    let log = open_or_make(disk, logs.at(machine), is_first)?;
+    Ok(Rooms { own, temp, log })
+}
+
+fn open_or_make(disk: &dyn Disk, at: At, is_first: bool) -> io::Result<Folder> {
+    let opened = disk.child(at.folder, at.name);
+    let missing = opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    if !missing && !is_first {
+        return opened;
+    }
+    if missing {
+        match disk.create_folder(at, true) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    disk.sync(at.folder)?;
+    if missing { disk.child(at.folder, at.name) } else { opened }
+}
