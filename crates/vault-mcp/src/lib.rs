@@ -1,1 +1,16 @@
-//! Front-end.
+//! The MCP server over one vault: what agents see of it.
+//!
+//! [`Server`] answers both eras of the protocol from one handler and keeps no state of a connection. [`stdio`] carries
+//! its messages over the standard streams, [`pool`] runs the blocking operations. Nothing here names an operation:
+//! everything is a loop over the entries of a [`Profile`].
+
+pub mod lines;
+pub mod pool;
+pub mod profile;
+pub mod server;
+pub mod stdio;
+
+pub use pool::Pool;
+pub use profile::Profile;
+pub use server::Server;
+pub use stdio::{Ending, Stdio};

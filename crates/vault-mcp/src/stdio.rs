@@ -1,0 +1,351 @@
+//! MCP messages over the standard streams: one JSON object a line.
+//!
+//! The protocol library's own transport ends at a notification before the first request, leaves callers without an
+//! answer to a line that is too long, and has no way to end between two messages; hence this one.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{Mutex, watch};
+
+use crate::lines::{Line, Lines};
+
+/// Longest request, in bytes of its line: a 20 MB attachment in base64 fits.
+pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
+
+/// Answers that wait for a slow reader, in bytes; above that no further request is read.
+const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Asks a session to end: what is in flight is still answered, nothing new is read.
+#[derive(Debug, Clone, Default)]
+pub struct Ending(Arc<watch::Sender<bool>>);
+
+impl Ending {
+    /// Asks.
+    pub fn end(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Waits until someone asks.
+    pub async fn ended(&self) {
+        let waited = self.0.subscribe().wait_for(|ended| *ended).await.is_ok();
+        debug_assert!(waited, "the sender lives as long as self");
+    }
+}
+
+/// A transport over a pair of streams.
+pub struct Stdio<R, W> {
+    lines: Lines<R>,
+    output: Arc<Output<W>>,
+    begun: bool,
+}
+
+struct Output<W> {
+    writer: Mutex<W>,
+    unsent: watch::Sender<usize>,
+    ending: Ending,
+}
+
+impl<R, W> Stdio<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// Makes a transport that ends when `input` does, when `output` no longer takes anything, or when `ending` says so.
+    pub fn new(input: R, output: W, ending: Ending) -> Stdio<R, W> {
+        let output = Output {
+            writer: Mutex::new(output),
+            unsent: watch::Sender::new(0),
+            ending,
+        };
+        Stdio {
+            lines: Lines::new(input, MAX_REQUEST_BYTES),
+            output: Arc::new(output),
+            begun: false,
+        }
+    }
+
+    async fn next_line(&mut self) -> Option<Line<'_>> {
+        let mut unsent = self.output.unsent.subscribe();
+        tokio::select! {
+            biased;
+            () = self.output.ending.ended() => None,
+            line = async {
+                unsent.wait_for(|bytes| *bytes < MAX_UNSENT_BYTES).await.ok()?;
+                // An error of the stream is the end of it.
+                self.lines.next().await.ok()?
+            } => line,
+        }
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Stdio<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let line = serde_json::to_vec(&message).map_err(io::Error::from);
+        let output = self.output.clone();
+        async move { output.write(line?).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            match read(self.next_line().await?) {
+                Read::Message(message) => {
+                    self.begun |= begins(&message);
+                    // Before that the protocol library takes anything but a request for the end of the session.
+                    if self.begun || matches!(*message, ClientJsonRpcMessage::Request(_)) {
+                        return Some(*message);
+                    }
+                }
+                Read::Refused(error, id) => {
+                    // Not awaited: this future may be dropped at any time, and the refusal must not be lost.
+                    tokio::spawn(self.send(ServerJsonRpcMessage::error(error, id)));
+                }
+                Read::Nothing => {}
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.output.writer.lock().await.shutdown().await
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Output<W> {
+    async fn write(&self, mut line: Vec<u8>) -> io::Result<()> {
+        line.push(b'\n');
+        let _counted = Counted::new(&self.unsent, line.len());
+        let mut writer = self.writer.lock().await;
+        let written = async {
+            writer.write_all(&line).await?;
+            writer.flush().await
+        };
+        let written = written.await;
+        if written.is_err() {
+            self.ending.end();
+        }
+        written
+    }
+}
+
+/// Bytes in the count of what is not sent yet, for as long as this lives.
+struct Counted<'a> {
+    unsent: &'a watch::Sender<usize>,
+    bytes: usize,
+}
+
+impl<'a> Counted<'a> {
+    fn new(unsent: &'a watch::Sender<usize>, bytes: usize) -> Counted<'a> {
+        unsent.send_modify(|unsent| *unsent += bytes);
+        Counted { unsent, bytes }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.unsent.send_modify(|unsent| *unsent -= self.bytes);
+    }
+}
+
+enum Read {
+    Message(Box<ClientJsonRpcMessage>),
+    Refused(ErrorData, Option<RequestId>),
+    Nothing,
+}
+
+fn read(line: Line<'_>) -> Read {
+    let text = match line {
+        Line::Whole(text) => text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text),
+        Line::TooLong(ends) => {
+            let problem = format!("a request may have at most {MAX_REQUEST_BYTES} bytes");
+            return Read::Refused(ErrorData::invalid_request(problem, None), id_in(ends));
+        }
+    };
+    if let Ok(message) = serde_json::from_slice(text) {
+        return Read::Message(Box::new(message));
+    }
+    // What is no JSON at all stays without an answer: two programs that answer each other's garbage never stop.
+    let refused = |id| {
+        Read::Refused(
+            ErrorData::invalid_request("this is not a message of the protocol", None),
+            id,
+        )
+    };
+    match serde_json::from_slice(text) {
+        Ok(Envelope {
+            id: Some(Id::Usable(id)),
+        }) => refused(Some(id)),
+        Ok(_) => refused(None),
+        Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => refused(None),
+        Err(_) => Read::Nothing,
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    id: Option<Id>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Id {
+    Usable(RequestId),
+    Other(IgnoredAny),
+}
+
+/// Finds the request's id when it stands before or after everything long in it.
+fn id_in(ends: &[u8]) -> Option<RequestId> {
+    const KEY: &[u8] = b"\"id\":";
+    // A quote inside a JSON string has a backslash before it, so what follows `{` or `,` is no part of a string.
+    let is_key =
+        |at: usize| at > 0 && matches!(ends[at - 1], b'{' | b',') && ends[at..].starts_with(KEY);
+    let value_at = |at: usize| -> Option<(RequestId, bool)> {
+        let rest = &ends[at + KEY.len()..];
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<RequestId>();
+        let id = values.next()?.ok()?;
+        Some((id, rest[values.byte_offset()..].trim_ascii() == b"}"))
+    };
+    let last = (0..ends.len())
+        .rev()
+        .find(|at| is_key(*at))
+        .and_then(value_at);
+    if let Some((id, true)) = last {
+        return Some(id);
+    }
+    let nested = ends
+        .iter()
+        .skip(1)
+        .position(|byte| matches!(byte, b'{' | b'['))
+        .map_or(ends.len(), |at| at + 1);
+    (0..nested)
+        .find(|at| is_key(*at))
+        .and_then(value_at)
+        .map(|(id, _)| id)
+}
+
+/// Tells whether the protocol library begins a session with `message`: a handshake, or a call that needs none.
+fn begins(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(message) = message else {
+        return false;
+    };
+    match &message.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let known = meta
+                .protocol_version()
+                .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            known
+                && meta
+                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                    .is_empty()
+        }
+    }
+}
+
+/// A stream to read from.
+pub type Input = Box<dyn AsyncRead + Send + Unpin>;
+
+/// A stream to write to.
+pub type Out = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Opens the standard streams the fastest way that their kind allows: pipes and sockets, which is what clients use,
+/// are waited for by the system, anything else by a thread.
+pub fn standard_streams() -> (Input, Out) {
+    #[cfg(unix)]
+    if let (Some(input), Some(output)) = (socket(io::stdin()), socket(io::stdout())) {
+        return (Box::new(input), Box::new(output));
+    }
+    let (input, output) = rmcp::transport::stdio_pipes();
+    (Box::new(input), Box::new(output))
+}
+
+#[cfg(unix)]
+fn socket(stream: impl std::os::fd::AsFd) -> Option<tokio::net::UnixStream> {
+    let stream = std::os::unix::net::UnixStream::from(stream.as_fd().try_clone_to_owned().ok()?);
+    // Fails for whatever is not such a socket.
+    stream.local_addr().ok()?;
+    stream.set_nonblocking(true).ok()?;
+    tokio::net::UnixStream::from_std(stream).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_of(line: &str) -> Option<String> {
+        id_in(line.as_bytes()).map(|id| id.to_string())
+    }
+
+    #[test]
+    fn the_id_of_a_line_that_is_too_long_is_found_at_either_end() {
+        assert_eq!(
+            id_of(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"yyyy"#).as_deref(),
+            Some("7")
+        );
+        assert_eq!(
+            id_of(r#"{"method":"x","params":{"a":"yyyy"},"jsonrpc":"2.0","id":"b"}"#).as_deref(),
+            Some("b")
+        );
+    }
+
+    #[test]
+    fn an_id_inside_the_parameters_is_not_the_requests() {
+        assert_eq!(
+            id_of(r#"{"method":"x","params":{"id":7,"a":"yyyy"},"jsonrpc":"2.0"}"#),
+            None
+        );
+        assert_eq!(id_of(r#"{"method":"x","params":{"a":",\"id\":7}"#), None);
+        assert_eq!(id_of(r#"{"method":"x","params":{"a":"yy","id":7}}"#), None);
+    }
+
+    #[tokio::test]
+    async fn notifications_before_the_first_request_are_dropped_and_later_ones_are_not() {
+        let input = concat!(
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+            r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+            "\n",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            "\n",
+        );
+        let mut stdio = Stdio::new(input.as_bytes(), Vec::new(), Ending::default());
+        assert!(matches!(
+            stdio.receive().await,
+            Some(ClientJsonRpcMessage::Request(_))
+        ));
+        assert!(matches!(
+            stdio.receive().await,
+            Some(ClientJsonRpcMessage::Notification(_))
+        ));
+        assert!(stdio.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_session_that_is_asked_to_end_reads_nothing_more() {
+        let ending = Ending::default();
+        let (input, _open) = tokio::io::duplex(64);
+        let mut stdio = Stdio::new(input, Vec::new(), ending.clone());
+        ending.end();
+        assert!(stdio.receive().await.is_none());
+    }
+}

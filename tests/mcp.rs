@@ -1,0 +1,1 @@
+//! The real server, spoken to as clients do.
