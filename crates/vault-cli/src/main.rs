@@ -1,2 +1,81 @@
-//! Wiring.
-fn main() {}
+//! The `vault` program: arguments in, one operation or command, an exit code out.
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use vault_cli::output::Output;
+use vault_cli::{command, failure, find, status, switch};
+use vault_core::{Call, Entry, OPERATIONS, Vault, VaultError};
+
+const RULES: &str = "\
+A text argument that is `-` is read from standard input; write an argument that begins with a dash after `--`.
+Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (changed, taken or open elsewhere),
+6 not permitted, 1 anything else.";
+
+fn main() -> ExitCode {
+    let matches = root().get_matches();
+    let output = Output { json: matches.get_flag("json") };
+    let (code, printed) = match run(&matches, output) {
+        Ok(printed) => (0, printed),
+        Err(refusal) => (failure::exit_code(&refusal), output.refusal(&refusal)),
+    };
+    match printed {
+        Ok(()) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("error: printing failed: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn root() -> Command {
+    let vault = Arg::new("vault").long("vault").value_name("DIR").env("VAULT").value_parser(value_parser!(PathBuf));
+    let vault = vault.help("Folder of the vault; else the nearest one above with a `.vault` folder");
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the answer as JSON");
+    Command::new("vault")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Read and write the notes of a vault, and say what agents may do in it")
+        .after_help(RULES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .args([vault.global(true), json.global(true)])
+        .subcommands(OPERATIONS.iter().map(command::command_of))
+        .subcommands(switch::commands())
+        .subcommand(status::command())
+}
+
+fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultError> {
+    let (name, arguments) = matches.subcommand().expect("clap requires a subcommand");
+    let here = env::current_dir().unwrap_or_default();
+    let root = find::vault_root(matches.get_one("vault"), &here)?;
+    let vault = Vault::open(&root)?;
+    if let Some(entry) = OPERATIONS.iter().find(|entry| entry.name.replace('_', "-") == name) {
+        return operation(entry, arguments, &vault, output);
+    }
+    let settings = switch::run(name, arguments, &vault).unwrap_or_else(|| vault.settings())?;
+    Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings)))
+}
+
+fn operation(
+    entry: &Entry,
+    arguments: &ArgMatches,
+    vault: &Vault,
+    output: Output,
+) -> Result<io::Result<()>, VaultError> {
+    let request = command::request(entry, arguments, io::stdin())?;
+    let reply = entry.call(request, vault, &Call::begin(&client()))?;
+    Ok(output.answer(|| reply.value(), || reply.text()))
+}
+
+/// Returns what the history says about who did it.
+fn client() -> String {
+    let program = concat!("vault ", env!("CARGO_PKG_VERSION"));
+    let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| env::var(name).ok());
+    match user.filter(|user| !user.is_empty() && !user.contains(char::is_control)) {
+        Some(user) => format!("{program} {user}"),
+        None => program.to_owned(),
+    }
+}

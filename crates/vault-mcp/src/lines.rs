@@ -34,13 +34,7 @@ pub struct Lines<R> {
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads lines of at most `limit` bytes from `input`.
     pub fn new(input: R, limit: usize) -> Lines<R> {
-        Lines {
-            input: BufReader::new(input),
-            limit,
-            line: Vec::new(),
-            too_long: false,
-            done: false,
-        }
+        Lines { input: BufReader::new(input), limit, line: Vec::new(), too_long: false, done: false }
     }
 
     /// Returns the next line, or `None` at the end of the stream; a last line without line break is not returned.
@@ -51,18 +45,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.forget();
         }
         while !self.line.ends_with(b"\n") {
-            let most = if self.too_long {
-                2 * END_BYTES + SKIP_BYTES
-            } else {
-                self.limit + 1
-            };
+            let most = if self.too_long { 2 * END_BYTES + SKIP_BYTES } else { self.limit + 1 };
             let room = (most - self.line.len()) as u64;
-            if (&mut self.input)
-                .take(room)
-                .read_until(b'\n', &mut self.line)
-                .await?
-                == 0
-            {
+            if (&mut self.input).take(room).read_until(b'\n', &mut self.line).await? == 0 {
                 return Ok(None);
             }
             if self.line.len() == most && !self.line.ends_with(b"\n") {
@@ -75,11 +60,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
         self.done = true;
         let line = self.line.trim_ascii();
-        Ok(Some(if self.too_long {
-            Line::TooLong(line)
-        } else {
-            Line::Whole(line)
-        }))
+        Ok(Some(if self.too_long { Line::TooLong(line) } else { Line::Whole(line) }))
     }
 
     fn forget(&mut self) {
@@ -113,27 +94,16 @@ mod tests {
     #[tokio::test]
     async fn a_line_as_long_as_the_limit_is_whole_and_one_byte_more_is_not() {
         let of = |n: usize| [vec![b'x'; n], b"\nnext\n".to_vec()].concat();
-        assert_eq!(
-            lines(&of(20_000), 20_000).await,
-            ["x".repeat(20_000), "next".into()]
-        );
-        assert_eq!(
-            lines(&of(20_001), 20_000).await,
-            ["too long: 8191 bytes kept", "next"]
-        );
-        assert_eq!(
-            lines(&of(3_000_000), 20_000).await,
-            ["too long: 8191 bytes kept", "next"]
-        );
+        assert_eq!(lines(&of(20_000), 20_000).await, ["x".repeat(20_000), "next".into()]);
+        assert_eq!(lines(&of(20_001), 20_000).await, ["too long: 8191 bytes kept", "next"]);
+        assert_eq!(lines(&of(3_000_000), 20_000).await, ["too long: 8191 bytes kept", "next"]);
     }
 
     #[tokio::test]
     async fn both_ends_of_a_long_line_are_kept() {
         let input = [b"begin".to_vec(), vec![b'x'; 500_000], b"end\n".to_vec()].concat();
         let mut lines = Lines::new(&input[..], 1000);
-        let Some(Line::TooLong(ends)) = lines.next().await.unwrap() else {
-            panic!("a long line")
-        };
+        let Some(Line::TooLong(ends)) = lines.next().await.unwrap() else { panic!("a long line") };
         assert!(ends.starts_with(b"begin") && ends.ends_with(b"end"));
     }
 }

@@ -36,8 +36,7 @@ struct Arguments {
 }
 
 fn switch(name: &str) -> Result<Switch, String> {
-    Switch::named(name)
-        .ok_or_else(|| format!("there are {}", Switch::ALL.map(Switch::name).join(", ")))
+    Switch::named(name).ok_or_else(|| format!("there are {}", Switch::ALL.map(Switch::name).join(", ")))
 }
 
 fn main() -> ExitCode {
@@ -46,11 +45,7 @@ fn main() -> ExitCode {
     let vault = match Vault::open(&arguments.vault) {
         Ok(vault) => vault,
         Err(refusal) => {
-            eprintln!(
-                "vault-mcp: `{}`: {refusal}; {}",
-                arguments.vault.display(),
-                refusal.hint()
-            );
+            eprintln!("vault-mcp: `{}`: {refusal}; {}", arguments.vault.display(), refusal.hint());
             return ExitCode::from(2);
         }
     };
@@ -75,10 +70,7 @@ fn start(server: Server) -> anyhow::Result<()> {
 /// One thread for the protocol, and threads for operations while there are any.
 fn runtime() -> std::io::Result<Runtime> {
     // Beside operations, two for standard streams that only a thread can wait for.
-    Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(MAX_RUNNING + 2)
-        .build()
+    Builder::new_current_thread().enable_all().max_blocking_threads(MAX_RUNNING + 2).build()
 }
 
 async fn serve(server: Server) -> anyhow::Result<()> {
@@ -88,16 +80,9 @@ async fn serve(server: Server) -> anyhow::Result<()> {
     let transport = Stdio::new(input, output, ending.clone());
     let session = async {
         match server.serve(transport).await {
-            Ok(session) => session
-                .waiting()
-                .await
-                .map(|_| ())
-                .context("the session broke"),
+            Ok(session) => session.waiting().await.map(|_| ()).context("the session broke"),
             // A client that leaves before or while it says hello is no fault.
-            Err(
-                ServerInitializeError::ConnectionClosed(_)
-                | ServerInitializeError::TransportError { .. },
-            ) => Ok(()),
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::TransportError { .. }) => Ok(()),
             Err(error) => Err(error).context("the session did not begin"),
         }
     };

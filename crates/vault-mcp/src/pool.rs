@@ -20,9 +20,7 @@ pub struct Pool {
 
 impl Default for Pool {
     fn default() -> Pool {
-        Pool {
-            places: Arc::new(Semaphore::new(MAX_RUNNING)),
-        }
+        Pool { places: Arc::new(Semaphore::new(MAX_RUNNING)) }
     }
 }
 
@@ -38,12 +36,7 @@ impl Pool {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, VaultError> {
         let running = async {
-            let place = self
-                .places
-                .clone()
-                .acquire_owned()
-                .await
-                .expect("the semaphore is never closed");
+            let place = self.places.clone().acquire_owned().await.expect("the semaphore is never closed");
             let work = move || {
                 let _place = place;
                 work()
@@ -62,22 +55,14 @@ impl Pool {
 }
 
 fn panicked() -> VaultError {
-    VaultError::Internal {
-        what: "the operation came to an unforeseen end".into(),
-    }
+    VaultError::Internal { what: "the operation came to an unforeseen end".into() }
 }
 
 /// Makes panics say where they happened, but not what: their texts can quote notes, and logs never do.
 pub fn quiet_panics() {
-    panic::set_hook(Box::new(|panic: &PanicHookInfo<'_>| {
-        match panic.location() {
-            Some(place) => eprintln!(
-                "vault-mcp: internal fault at {}:{}",
-                place.file(),
-                place.line()
-            ),
-            None => eprintln!("vault-mcp: internal fault"),
-        }
+    panic::set_hook(Box::new(|panic: &PanicHookInfo<'_>| match panic.location() {
+        Some(place) => eprintln!("vault-mcp: internal fault at {}:{}", place.file(), place.line()),
+        None => eprintln!("vault-mcp: internal fault"),
     }));
 }
 
@@ -91,18 +76,11 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_an_answer_and_the_pool_lives() {
         let pool = Pool::default();
-        let answer: Result<(), _> = pool
-            .run(pending(), Cancelled::default(), || panic!("secret"))
-            .await;
+        let answer: Result<(), _> = pool.run(pending(), Cancelled::default(), || panic!("secret")).await;
         let refusal = answer.unwrap_err();
         assert_eq!(refusal.code(), "internal");
         assert!(!refusal.to_json().to_string().contains("secret"));
-        assert_eq!(
-            pool.run(pending(), Cancelled::default(), || 7)
-                .await
-                .unwrap(),
-            7
-        );
+        assert_eq!(pool.run(pending(), Cancelled::default(), || 7).await.unwrap(), 7);
     }
 
     #[tokio::test]
@@ -116,12 +94,8 @@ mod tests {
             }
             seen.send(()).unwrap();
         };
-        let answer = Pool::default()
-            .run(task::yield_now(), cancelled, work)
-            .await;
+        let answer = Pool::default().run(task::yield_now(), cancelled, work).await;
         assert!(answer.is_err());
-        task::spawn_blocking(move || until_seen.recv().unwrap())
-            .await
-            .unwrap();
+        task::spawn_blocking(move || until_seen.recv().unwrap()).await.unwrap();
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, Implementation, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerConfig, SubscriptionFilter, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    SubscriptionFilter, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -56,8 +56,7 @@ impl Server {
     }
 
     fn tools(&self) -> &[Tool] {
-        self.tools
-            .get_or_init(|| self.profile.entries().iter().map(tool).collect())
+        self.tools.get_or_init(|| self.profile.entries().iter().map(tool).collect())
     }
 
     /// Remembers what is allowed now, and tells whether it was otherwise when somebody looked before.
@@ -70,49 +69,26 @@ impl Server {
         changed
     }
 
-    async fn run(
-        &self,
-        entry: &'static Entry,
-        arguments: Map<String, Value>,
-        context: &Context,
-    ) -> Answer {
+    async fn run(&self, entry: &'static Entry, arguments: Map<String, Value>, context: &Context) -> Answer {
         let mut call = Call::begin(&client_name(context.client_info()));
         call.deadline = Some(Instant::now() + CALL_TIME);
-        let (vault, granted, cancelled) = (
-            self.vault.clone(),
-            self.granted.clone(),
-            call.cancelled.clone(),
-        );
+        let (vault, granted, cancelled) = (self.vault.clone(), self.granted.clone(), call.cancelled.clone());
         let work = move || {
             let allowed = match allowed(&vault, &granted) {
                 Ok(allowed) => allowed,
                 Err(refusal) => {
-                    return Answer {
-                        allowed: None,
-                        result: refused(&refusal),
-                    };
+                    return Answer { allowed: None, result: refused(&refusal) };
                 }
             };
             let answer = match is_on(&allowed, entry.effect) {
-                true => entry
-                    .call(arguments, &vault, &call)
-                    .map(|reply| reply.value()),
-                false => Err(VaultError::PermissionDenied {
-                    switch: entry.effect,
-                }),
+                true => entry.call(arguments, &vault, &call).map(|reply| reply.value()),
+                false => Err(VaultError::PermissionDenied { switch: entry.effect }),
             };
-            let result =
-                answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
-            Answer {
-                allowed: Some(allowed),
-                result,
-            }
+            let result = answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
+            Answer { allowed: Some(allowed), result }
         };
         let answer = self.pool.run(context.ct.cancelled(), cancelled, work).await;
-        answer.unwrap_or_else(|refusal| Answer {
-            allowed: None,
-            result: refused(&refusal),
-        })
+        answer.unwrap_or_else(|refusal| Answer { allowed: None, result: refused(&refusal) })
     }
 }
 
@@ -125,15 +101,10 @@ struct Answer {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         let mut name = Implementation::new("vault-mcp", env!("CARGO_PKG_VERSION"));
         name.title = Some("Vault".into());
-        ServerConfig::new(capabilities)
-            .with_server_info(name)
-            .with_instructions(self.profile.instructions())
+        ServerConfig::new(capabilities).with_server_info(name).with_instructions(self.profile.instructions())
     }
 
     async fn list_tools(
@@ -142,46 +113,25 @@ impl ServerHandler for Server {
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
         if page.is_some_and(|page| page.cursor.is_some()) {
-            return Err(ErrorData::invalid_params(
-                "there is no such page: `cursor` comes from `nextCursor`",
-                None,
-            ));
+            return Err(ErrorData::invalid_params("there is no such page: `cursor` comes from `nextCursor`", None));
         }
         let (vault, granted) = (self.vault.clone(), self.granted.clone());
         let look = move || allowed(&vault, &granted);
-        let looked = self
-            .pool
-            .run(context.ct.cancelled(), Default::default(), look)
-            .await;
-        let allowed = looked
-            .flatten()
-            .map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
+        let looked = self.pool.run(context.ct.cancelled(), Default::default(), look).await;
+        let allowed = looked.flatten().map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
         self.note_allowed(allowed);
         let both = self.profile.entries().iter().zip(self.tools());
-        let visible = both
-            .filter(|(entry, _)| is_on(&allowed, entry.effect))
-            .map(|(_, tool)| tool.clone());
+        let visible = both.filter(|(entry, _)| is_on(&allowed, entry.effect)).map(|(_, tool)| tool.clone());
         Ok(ListToolsResult::with_all_items(visible.collect()))
     }
 
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: Context,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
         let Some(entry) = self.profile.entry(&request.name) else {
-            let problem = format!(
-                "there is no tool `{}`: `tools/list` has their names",
-                quoted(&request.name)
-            );
+            let problem = format!("there is no tool `{}`: `tools/list` has their names", quoted(&request.name));
             return Err(ErrorData::invalid_params(problem, None));
         };
-        let answer = self
-            .run(entry, request.arguments.unwrap_or_default(), &context)
-            .await;
-        let changed = answer
-            .allowed
-            .is_some_and(|allowed| self.note_allowed(allowed));
+        let answer = self.run(entry, request.arguments.unwrap_or_default(), &context).await;
+        let changed = answer.allowed.is_some_and(|allowed| self.note_allowed(allowed));
         // Only a client that shook hands takes notices unasked; a client that is gone needs none.
         if changed && context.peer.peer_info().is_some() {
             let _gone = context.peer.notify_tool_list_changed().await;
@@ -189,30 +139,17 @@ impl ServerHandler for Server {
         Ok(answer.result.into())
     }
 
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _: Context,
-    ) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, _: Context) -> Result<CustomResult, ErrorData> {
         // A request of the protocol lands here when its parameters are not what the protocol says.
-        if matches!(
-            &*request.method,
-            "initialize" | "tools/call" | "tools/list" | "subscriptions/listen"
-        ) {
-            let problem = format!(
-                "`params` of `{}` are not as the protocol says",
-                request.method
-            );
+        if matches!(&*request.method, "initialize" | "tools/call" | "tools/list" | "subscriptions/listen") {
+            let problem = format!("`params` of `{}` are not as the protocol says", request.method);
             return Err(ErrorData::invalid_params(problem, None));
         }
         let problem = format!("there is no method `{}`", quoted(&request.method));
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None))
     }
 
-    fn accepted_subscription_filter(
-        &self,
-        requested: &SubscriptionFilter,
-    ) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 
@@ -238,10 +175,7 @@ fn allowed(vault: &Vault, granted: &Granted) -> Result<Allowed, VaultError> {
 }
 
 fn is_on(allowed: &Allowed, switch: Switch) -> bool {
-    Switch::ALL
-        .into_iter()
-        .zip(allowed)
-        .any(|(each, on)| each == switch && *on)
+    Switch::ALL.into_iter().zip(allowed).any(|(each, on)| each == switch && *on)
 }
 
 fn refused(refusal: &VaultError) -> CallToolResult {
@@ -260,23 +194,16 @@ fn tool(entry: &Entry) -> Tool {
         schema.shift_remove("description");
         Arc::new(schema)
     };
-    Tool::new(
-        entry.name,
-        Cow::Owned(entry.description()),
-        described((entry.input_schema)()),
-    )
-    .with_raw_output_schema(described((entry.output_schema)()))
-    .with_annotations(annotations)
+    Tool::new(entry.name, Cow::Owned(entry.description()), described((entry.input_schema)()))
+        .with_raw_output_schema(described((entry.output_schema)()))
+        .with_annotations(annotations)
 }
 
 /// Makes `Read note` of `read_note`.
 fn title(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();
-    letters
-        .next()
-        .map(|first| first.to_uppercase().chain(letters).collect())
-        .unwrap_or_default()
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Returns what the history calls the client: its name and version, in one line.
@@ -285,11 +212,7 @@ fn client_name(client: Option<Implementation>) -> String {
         return "unknown".into();
     };
     let name = format!("{} {}", client.name, client.version);
-    let name: String = name
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(CLIENT_NAME_CHARS)
-        .collect();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(CLIENT_NAME_CHARS).collect();
     match name.trim() {
         "" => "unknown".into(),
         name => name.to_owned(),
@@ -297,10 +220,7 @@ fn client_name(client: Option<Implementation>) -> String {
 }
 
 fn quoted(word: &str) -> String {
-    word.chars()
-        .filter(|c| !c.is_control())
-        .take(QUOTED_CHARS)
-        .collect()
+    word.chars().filter(|c| !c.is_control()).take(QUOTED_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -309,8 +229,7 @@ mod tests {
 
     #[test]
     fn a_client_is_named_in_one_short_line() {
-        let client =
-            |name: &str, version: &str| client_name(Some(Implementation::new(name, version)));
+        let client = |name: &str, version: &str| client_name(Some(Implementation::new(name, version)));
         assert_eq!(client("claude-code", "2.1.280"), "claude-code 2.1.280");
         assert_eq!(client("a\nb\u{1b}[31m", ""), "ab[31m");
         assert_eq!(client(&"x".repeat(500), "1").len(), CLIENT_NAME_CHARS);

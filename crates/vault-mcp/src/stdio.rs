@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -62,16 +61,8 @@ where
 {
     /// Makes a transport that ends when `input` does, when `output` no longer takes anything, or when `ending` says so.
     pub fn new(input: R, output: W, ending: Ending) -> Stdio<R, W> {
-        let output = Output {
-            writer: Mutex::new(output),
-            unsent: watch::Sender::new(0),
-            ending,
-        };
-        Stdio {
-            lines: Lines::new(input, MAX_REQUEST_BYTES),
-            output: Arc::new(output),
-            begun: false,
-        }
+        let output = Output { writer: Mutex::new(output), unsent: watch::Sender::new(0), ending };
+        Stdio { lines: Lines::new(input, MAX_REQUEST_BYTES), output: Arc::new(output), begun: false }
     }
 
     async fn next_line(&mut self) -> Option<Line<'_>> {
@@ -95,10 +86,7 @@ where
 {
     type Error = io::Error;
 
-    fn send(
-        &mut self,
-        message: ServerJsonRpcMessage,
-    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let line = serde_json::to_vec(&message).map_err(io::Error::from);
         let output = self.output.clone();
         async move { output.write(line?).await }
@@ -182,16 +170,9 @@ fn read(line: Line<'_>) -> Read {
         return Read::Message(Box::new(message));
     }
     // What is no JSON at all stays without an answer: two programs that answer each other's garbage never stop.
-    let refused = |id| {
-        Read::Refused(
-            ErrorData::invalid_request("this is not a message of the protocol", None),
-            id,
-        )
-    };
+    let refused = |id| Read::Refused(ErrorData::invalid_request("this is not a message of the protocol", None), id);
     match serde_json::from_slice(text) {
-        Ok(Envelope {
-            id: Some(Id::Usable(id)),
-        }) => refused(Some(id)),
+        Ok(Envelope { id: Some(Id::Usable(id)) }) => refused(Some(id)),
         Ok(_) => refused(None),
         Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => refused(None),
         Err(_) => Read::Nothing,
@@ -214,30 +195,19 @@ enum Id {
 fn id_in(ends: &[u8]) -> Option<RequestId> {
     const KEY: &[u8] = b"\"id\":";
     // A quote inside a JSON string has a backslash before it, so what follows `{` or `,` is no part of a string.
-    let is_key =
-        |at: usize| at > 0 && matches!(ends[at - 1], b'{' | b',') && ends[at..].starts_with(KEY);
+    let is_key = |at: usize| at > 0 && matches!(ends[at - 1], b'{' | b',') && ends[at..].starts_with(KEY);
     let value_at = |at: usize| -> Option<(RequestId, bool)> {
         let rest = &ends[at + KEY.len()..];
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<RequestId>();
         let id = values.next()?.ok()?;
         Some((id, rest[values.byte_offset()..].trim_ascii() == b"}"))
     };
-    let last = (0..ends.len())
-        .rev()
-        .find(|at| is_key(*at))
-        .and_then(value_at);
+    let last = (0..ends.len()).rev().find(|at| is_key(*at)).and_then(value_at);
     if let Some((id, true)) = last {
         return Some(id);
     }
-    let nested = ends
-        .iter()
-        .skip(1)
-        .position(|byte| matches!(byte, b'{' | b'['))
-        .map_or(ends.len(), |at| at + 1);
-    (0..nested)
-        .find(|at| is_key(*at))
-        .and_then(value_at)
-        .map(|(id, _)| id)
+    let nested = ends.iter().skip(1).position(|byte| matches!(byte, b'{' | b'[')).map_or(ends.len(), |at| at + 1);
+    (0..nested).find(|at| is_key(*at)).and_then(value_at).map(|(id, _)| id)
 }
 
 /// Tells whether the protocol library begins a session with `message`: a handshake, or a call that needs none.
@@ -250,13 +220,9 @@ fn begins(message: &ClientJsonRpcMessage) -> bool {
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
         request => {
             let meta = request.get_meta();
-            let known = meta
-                .protocol_version()
-                .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
-            known
-                && meta
-                    .missing_required_keys(&ProtocolVersion::V_2026_07_28)
-                    .is_empty()
+            let known =
+                meta.protocol_version().is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version));
+            known && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
         }
     }
 }
@@ -297,22 +263,13 @@ mod tests {
 
     #[test]
     fn the_id_of_a_line_that_is_too_long_is_found_at_either_end() {
-        assert_eq!(
-            id_of(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"yyyy"#).as_deref(),
-            Some("7")
-        );
-        assert_eq!(
-            id_of(r#"{"method":"x","params":{"a":"yyyy"},"jsonrpc":"2.0","id":"b"}"#).as_deref(),
-            Some("b")
-        );
+        assert_eq!(id_of(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"yyyy"#).as_deref(), Some("7"));
+        assert_eq!(id_of(r#"{"method":"x","params":{"a":"yyyy"},"jsonrpc":"2.0","id":"b"}"#).as_deref(), Some("b"));
     }
 
     #[test]
     fn an_id_inside_the_parameters_is_not_the_requests() {
-        assert_eq!(
-            id_of(r#"{"method":"x","params":{"id":7,"a":"yyyy"},"jsonrpc":"2.0"}"#),
-            None
-        );
+        assert_eq!(id_of(r#"{"method":"x","params":{"id":7,"a":"yyyy"},"jsonrpc":"2.0"}"#), None);
         assert_eq!(id_of(r#"{"method":"x","params":{"a":",\"id\":7}"#), None);
         assert_eq!(id_of(r#"{"method":"x","params":{"a":"yy","id":7}}"#), None);
     }
@@ -329,14 +286,8 @@ mod tests {
             "\n",
         );
         let mut stdio = Stdio::new(input.as_bytes(), Vec::new(), Ending::default());
-        assert!(matches!(
-            stdio.receive().await,
-            Some(ClientJsonRpcMessage::Request(_))
-        ));
-        assert!(matches!(
-            stdio.receive().await,
-            Some(ClientJsonRpcMessage::Notification(_))
-        ));
+        assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Request(_))));
+        assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
         assert!(stdio.receive().await.is_none());
     }
 

@@ -1,0 +1,92 @@
+//! Answers on standard output, talk on standard error, and nothing in either that a terminal would obey.
+
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::Value;
+use vault_core::VaultError;
+
+use crate::failure;
+
+/// Where answers go: as JSON for programs, or as text for people.
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    /// Answers and refusals are one line of JSON on standard output.
+    pub json: bool,
+}
+
+impl Output {
+    /// Prints an answer: `value` as JSON, or `text`.
+    pub fn answer(self, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> io::Result<()> {
+        let stdout = io::stdout();
+        let answer = match self.json {
+            true => json_line(&value()),
+            false if stdout.is_terminal() => visible(&text()).into_owned(),
+            false => text(),
+        };
+        let line_end = if answer.is_empty() || answer.ends_with('\n') { "" } else { "\n" };
+        quiet_when_nobody_reads(write!(stdout.lock(), "{answer}{line_end}").and_then(|()| io::stdout().flush()))
+    }
+
+    /// Prints a refusal: as JSON where answers go, or as text on standard error.
+    pub fn refusal(self, refusal: &VaultError) -> io::Result<()> {
+        let written = match self.json {
+            true => writeln!(io::stdout(), "{}", json_line(&refusal.to_json())),
+            false => writeln!(io::stderr(), "{}", visible(&failure::text_of(refusal))),
+        };
+        quiet_when_nobody_reads(written)
+    }
+}
+
+/// `vault list-notes | head` is no error: the reader had enough.
+fn quiet_when_nobody_reads(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// JSON escapes the control characters up to U+001F itself; terminals obey more.
+fn json_line(value: &Value) -> String {
+    let line = value.to_string();
+    match line.contains(is_obeyed) {
+        true => line.chars().map(|c| if is_obeyed(c) { escaped(c) } else { c.to_string() }).collect(),
+        false => line,
+    }
+}
+
+/// Returns `text` with every character that a terminal would obey written out, as `\u001b`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if is_obeyed(c) { escaped(c) } else { c.to_string() }).collect())
+}
+
+/// Control characters other than tab and line feed, and those that reorder the text around them.
+fn is_obeyed(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn escaped(c: char) -> String {
+    format!("\\u{:04x}", u32::from(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        assert_eq!(visible("a\tb\nc ☕"), "a\tb\nc ☕");
+        assert_eq!(visible("\u{1b}[31m\u{9b}2J\r\u{7f}\u{202e}"), "\\u001b[31m\\u009b2J\\u000d\\u007f\\u202e");
+    }
+
+    #[test]
+    fn escaped_json_still_says_the_same() {
+        let value = serde_json::json!({"text": "\u{1b}\u{7f}\u{9b}\u{202e}\n"});
+        let line = json_line(&value);
+        assert!(line.is_ascii());
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), value);
+    }
+}
