@@ -1,0 +1,187 @@
+//! Merging frontmatter: entry by entry, by key and occurrence.
+//!
+//! Own keys follow the order of the new block. Managed keys, and `type`, which the view moves to the front, go where
+//! they were: after the key that preceded them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::MergeError;
+use crate::frontmatter::{self, Frontmatter, FrontmatterState};
+use crate::lines;
+use crate::view::{DEFAULT_TYPE_LINE, Shown, is_managed};
+
+/// The block to store, and where the body of the new text starts.
+pub(super) struct Header {
+    pub(super) block: String,
+    pub(super) body_start: usize,
+    pub(super) ignored_keys: Vec<String>,
+}
+
+pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, MergeError> {
+    let shown_block = &shown.view.text[..shown.header_len];
+    let is_kept = new.starts_with(shown_block) && (shown_block.ends_with('\n') || new.len() == shown.header_len);
+    if is_kept {
+        return Ok(header(shown.stored_block(), shown.header_len));
+    }
+    let Some(block) = frontmatter::read(new) else { return Ok(header(shown.stored_block(), 0)) };
+    if let FrontmatterState::Broken(problem) = block.state {
+        return Err(MergeError::InvalidFrontmatter { line: problem.line, message: problem.message });
+    }
+    let body_start = block.span.end;
+    let (block, ignored_keys) = match &shown.frontmatter {
+        Some(old) if old.problem().is_some() => (replaced(shown.stored, old, new, &block, ending), Vec::new()),
+        old => Merge { stored: shown.stored, old: old.as_ref(), new, block: &block, ending }.run(),
+    };
+    Ok(Header { block, body_start, ignored_keys })
+}
+
+fn header(block: &str, body_start: usize) -> Header {
+    Header { block: block.to_owned(), body_start, ignored_keys: Vec::new() }
+}
+
+/// A block that could not be read is replaced whole, managed keys included: the caller saw it raw.
+fn replaced(stored: &str, old: &Frontmatter, new: &str, block: &Frontmatter, ending: &str) -> String {
+    let had_default_type = stored[old.yaml.clone()].lines().any(|line| line.trim_end() == DEFAULT_TYPE_LINE.trim_end());
+    let mut out = String::new();
+    lines::push_lines(&mut out, &new[block.span.start..block.yaml.start], ending);
+    let fence_len = out.len();
+    for line in new[block.yaml.clone()].split_inclusive('\n') {
+        if had_default_type || line != DEFAULT_TYPE_LINE {
+            lines::push_line(&mut out, line, ending);
+        }
+    }
+    if out.len() == fence_len {
+        return String::new();
+    }
+    lines::push_lines(&mut out, &new[block.yaml.end..block.span.end], ending);
+    out
+}
+
+struct Merge<'a> {
+    stored: &'a str,
+    old: Option<&'a Frontmatter>,
+    new: &'a str,
+    block: &'a Frontmatter,
+    ending: &'a str,
+}
+
+/// An entry of the new block: its bytes, and the index of the stored entry that it is.
+struct Own<'a> {
+    bytes: Cow<'a, str>,
+    old: Option<usize>,
+}
+
+impl<'a> Merge<'a> {
+    fn run(&self) -> (String, Vec<String>) {
+        let (own, types, ignored_keys) = self.new_entries();
+        let mut inner: Vec<Cow<'a, str>> = vec![self.edge(|block| block.head.clone())];
+        inner.extend(self.ordered(own, types));
+        inner.push(self.edge(|block| block.tail.clone()));
+        let was_empty = self.old.is_some_and(|old| old.state == FrontmatterState::Empty);
+        if inner.iter().all(|piece| piece.is_empty()) && !was_empty {
+            return (String::new(), ignored_keys);
+        }
+        let open = self.edge(|block| block.span.start..block.yaml.start);
+        let close = self.edge(|block| block.yaml.end..block.span.end);
+        (std::iter::once(open).chain(inner).chain([close]).collect(), ignored_keys)
+    }
+
+    /// The own entries of the new block, the stored `type` entries by their index, and the managed keys.
+    fn new_entries(&self) -> (Vec<Own<'a>>, HashMap<usize, Cow<'a, str>>, Vec<String>) {
+        let known = self.old_entries();
+        let had_type = known.contains_key(&("type", 0));
+        let mut occurrences: HashMap<&str, usize> = HashMap::new();
+        let (mut own, mut types, mut ignored_keys) = (Vec::new(), HashMap::new(), Vec::new());
+        for entry in &self.block.entries {
+            let text = &self.new[entry.span.clone()];
+            if is_managed(&entry.key) {
+                if !ignored_keys.contains(&entry.key) {
+                    ignored_keys.push(entry.key.clone());
+                }
+                continue;
+            }
+            let occurrence = occurrences.entry(&entry.key).or_default();
+            let old = known.get(&(entry.key.as_str(), *occurrence)).copied();
+            *occurrence += 1;
+            match old {
+                Some(index) if entry.key == "type" => {
+                    types.insert(index, self.bytes(Some(self.old_entry(index)), text));
+                }
+                Some(index) => own.push(Own { bytes: self.bytes(Some(self.old_entry(index)), text), old }),
+                None if !had_type && self.new[entry.content.clone()] == *DEFAULT_TYPE_LINE => {
+                    own.extend(self.comments_of_default_type(text));
+                }
+                None => own.push(Own { bytes: self.bytes(None, text), old: None }),
+            }
+        }
+        (own, types, ignored_keys)
+    }
+
+    /// The line that only the view adds is never stored; comments that were written around it are.
+    fn comments_of_default_type(&self, text: &'a str) -> Option<Own<'a>> {
+        let rest = text.replacen(DEFAULT_TYPE_LINE, "", 1);
+        rest.contains('#').then(|| Own { bytes: Cow::Owned(self.with_endings(&rest)), old: None })
+    }
+
+    /// The stored entries that callers see, by key and occurrence.
+    fn old_entries(&self) -> HashMap<(&'a str, usize), usize> {
+        let mut occurrences: HashMap<&str, usize> = HashMap::new();
+        let mut known = HashMap::new();
+        let entries = self.old.map_or(&[][..], |old| &old.entries);
+        for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| !is_managed(&entry.key)) {
+            let occurrence = occurrences.entry(&entry.key).or_default();
+            known.insert((entry.key.as_str(), *occurrence), index);
+            *occurrence += 1;
+        }
+        known
+    }
+
+    fn old_entry(&self, index: usize) -> Range<usize> {
+        self.old.map_or(0..0, |old| old.entries[index].span.clone())
+    }
+
+    /// The own entries in their new order, each followed by the anchored ones that followed it.
+    fn ordered(&self, own: Vec<Own<'a>>, mut types: HashMap<usize, Cow<'a, str>>) -> Vec<Cow<'a, str>> {
+        let survivors: HashMap<usize, usize> =
+            own.iter().enumerate().filter_map(|(place, entry)| Some((entry.old?, place))).collect();
+        let mut front = Vec::new();
+        let mut followers: Vec<Vec<Cow<'a, str>>> = own.iter().map(|_| Vec::new()).collect();
+        let mut anchor = None;
+        for (index, entry) in self.old.map_or(&[][..], |old| &old.entries).iter().enumerate() {
+            let anchored = if is_managed(&entry.key) {
+                Some(Cow::Borrowed(&self.stored[entry.span.clone()]))
+            } else {
+                types.remove(&index)
+            };
+            if let Some(bytes) = anchored {
+                anchor.map_or(&mut front, |place: usize| &mut followers[place]).push(bytes);
+            } else if let Some(place) = survivors.get(&index) {
+                anchor = Some(*place);
+            }
+        }
+        let placed = own.into_iter().zip(followers);
+        front.extend(placed.flat_map(|(entry, followers)| std::iter::once(entry.bytes).chain(followers)));
+        front
+    }
+
+    /// A part of the block that is no entry: a fence, the head, the tail.
+    fn edge(&self, part: impl Fn(&Frontmatter) -> Range<usize>) -> Cow<'a, str> {
+        self.bytes(self.old.map(&part), &self.new[part(self.block)])
+    }
+
+    /// The stored bytes when they read as `text`, else `text` with the file's line ending.
+    fn bytes(&self, old: Option<Range<usize>>, text: &'a str) -> Cow<'a, str> {
+        match old {
+            Some(old) if lines::to_lf(&self.stored[old.clone()]) == text => Cow::Borrowed(&self.stored[old]),
+            _ => Cow::Owned(self.with_endings(text)),
+        }
+    }
+
+    fn with_endings(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        lines::push_lines(&mut out, text, self.ending);
+        out
+    }
+}

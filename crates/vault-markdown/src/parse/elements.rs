@@ -1,0 +1,160 @@
+//! Elements: which fences and images are one, and the ids they go by.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::document::{Document, Element};
+use crate::limits::{MAX_ELEMENT_ID_CHARS, MAX_LABEL_CHARS, MIN_DATA_URI_BYTES};
+use crate::lines;
+
+/// First words of the info strings that make a fence an element; the first is our storage form.
+pub(crate) const DEFAULT_KINDS: [&str; 7] =
+    ["vault-block", "chart", "vega", "vega-lite", "plotly", "compressed-json", "drawio"];
+
+/// A fence of an element kind that is being read.
+pub(super) struct Fence {
+    word: String,
+    kind: String,
+    own_id: Option<String>,
+    span: Range<usize>,
+    content: String,
+    content_end: usize,
+    inner_start: usize,
+}
+
+impl Fence {
+    pub(super) fn open<K: AsRef<str>>(stored: &str, info: &str, span: Range<usize>, kinds: &[K]) -> Option<Fence> {
+        let word = info.split_whitespace().next()?;
+        if !kinds.iter().any(|kind| kind.as_ref() == word) {
+            return None;
+        }
+        let own_kind = attribute(info, "kind").filter(|kind| word == DEFAULT_KINDS[0] && is_name(kind));
+        let first_line = lines::line_around(stored, span.start).end;
+        let inner_start = (first_line + 1).min(span.end);
+        Some(Fence {
+            word: word.to_owned(),
+            kind: own_kind.unwrap_or(word).to_owned(),
+            own_id: own_id_of(info),
+            content: String::new(),
+            content_end: inner_start,
+            inner_start,
+            span,
+        })
+    }
+
+    pub(super) fn content(&mut self, stored: &str, text: &str, range: Range<usize>) {
+        // The parser read a text in which deep markers are masked; tabs that a container cut have no bytes of their own.
+        let raw = &stored[range.clone()];
+        self.content.push_str(if raw.len() == text.len() { raw } else { text });
+        self.content_end = self.content_end.max(range.end);
+    }
+
+    pub(super) fn close(mut self, stored: &str, document: &mut Document) {
+        let fence = stored[self.span.clone()].as_bytes()[0];
+        let width = stored[self.span.clone()].bytes().take_while(|byte| *byte == fence).count();
+        let rest = &stored[self.content_end..self.span.end];
+        let before_fence = rest.trim_end().trim_end_matches(char::from(fence));
+        let closing = rest.trim_end().len() - before_fence.len();
+        let on_own_line = before_fence.chars().all(|c| matches!(c, ' ' | '\t' | '>' | '\r' | '\n'));
+        if closing < width || !on_own_line || self.span.end <= self.inner_start {
+            document.open_blocks.extend(self.own_id.filter(|_| self.word == DEFAULT_KINDS[0]));
+            return;
+        }
+        if self.content.contains('\r') {
+            self.content = lines::to_lf(&self.content).into_owned();
+        }
+        let close_line = stored[..self.span.end].rfind('\n').map_or(0, |newline| newline + 1);
+        document.elements.push(Element {
+            id: String::new(),
+            label: self.label(),
+            kind: self.kind,
+            inline: false,
+            own_id: self.own_id,
+            content: self.content,
+            inner: self.inner_start..close_line,
+            span: self.span,
+        });
+    }
+
+    fn label(&self) -> String {
+        let found = if self.word == DEFAULT_KINDS[0] { self.content.lines().next() } else { title(&self.content) };
+        clean_label(found.unwrap_or(""), &self.kind)
+    }
+}
+
+/// The element that an image is when its destination `raw` is a long `data:` URI.
+pub(super) fn image_element(stored: &str, span: Range<usize>, raw: Range<usize>, alt: Range<usize>) -> Option<Element> {
+    let uri = &stored[raw.clone()];
+    if uri.len() < MIN_DATA_URI_BYTES || !uri.starts_with("data:") {
+        return None;
+    }
+    Some(Element {
+        id: String::new(),
+        kind: "image".to_owned(),
+        label: clean_label(&stored[alt], "image"),
+        span,
+        inline: true,
+        own_id: None,
+        content: uri.to_owned(),
+        inner: raw,
+    })
+}
+
+/// The id that an info string carries.
+fn own_id_of(info: &str) -> Option<String> {
+    attribute(info, "id").filter(|id| is_name(id)).map(str::to_owned)
+}
+
+/// Gives each element its id: its own, else one from its content; later equal ones get `-2`, `-3`.
+pub(super) fn assign_ids(stored: &str, document: &mut Document) {
+    if document.elements.is_empty() {
+        return;
+    }
+    let mut taken: HashSet<String> = literal_placeholders(stored, document);
+    for element in &mut document.elements {
+        let base = element.own_id.clone().unwrap_or_else(|| derived_id(element));
+        let numbered = (2_usize..).map(|number| format!("{base}-{number}"));
+        let id = std::iter::once(base.clone()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or(base);
+        taken.insert(id.clone());
+        element.id = id;
+    }
+}
+
+/// Ids that stand in the note as `![…](vault-block:ID)` already: no element may be shown under one of them.
+fn literal_placeholders(stored: &str, document: &Document) -> HashSet<String> {
+    let targets = document.links.iter().map(|link| &stored[link.destination.clone()]);
+    targets.filter_map(|target| target.strip_prefix("vault-block:")).map(str::to_owned).collect()
+}
+
+fn derived_id(element: &Element) -> String {
+    let hash = blake3::hash(element.content.as_bytes()).to_hex();
+    format!("{}-{}", element.kind, &hash[..8])
+}
+
+fn attribute<'a>(info: &'a str, name: &str) -> Option<&'a str> {
+    info.split_whitespace().skip(1).find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn is_name(text: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    !text.is_empty() && text.len() <= MAX_ELEMENT_ID_CHARS && text.chars().all(fits)
+}
+
+/// The first `title:` or `"title":` of a chart's source.
+fn title(content: &str) -> Option<&str> {
+    let after =
+        content.split_once("\"title\"").map(|(_, after)| after.trim_start().trim_start_matches(':').trim_start());
+    if let Some(quoted) = after.and_then(|after| after.strip_prefix('"')) {
+        return quoted.split_once('"').map(|(title, _)| title);
+    }
+    let line = content.lines().find_map(|line| line.trim_start().strip_prefix("title:"))?;
+    Some(line.trim().trim_matches(['"', '\'']))
+}
+
+/// One line that cannot end a fence.
+fn clean_label(text: &str, fallback: &str) -> String {
+    let line: String =
+        text.lines().next().unwrap_or("").chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect();
+    let label = line.trim().trim_start_matches(['`', '~']).trim_start();
+    if label.is_empty() { fallback.to_owned() } else { label.to_owned() }
+}
