@@ -1,1 +1,284 @@
-//! The real command, run as people and scripts do.
+//! The real command, run as people and scripts run it: arguments in; output, errors and an exit code out.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+#[test]
+fn help_lists_every_command_and_the_rules() {
+    let place = Place::new();
+    insta::assert_snapshot!("help", place.vault(&["--help"]).stdout_text());
+}
+
+#[test]
+fn the_arguments_of_a_command_come_from_its_schema() {
+    let place = Place::new();
+    insta::assert_snapshot!("help_edit_note", place.vault(&["edit-note", "--help"]).stdout_text());
+    insta::assert_snapshot!("help_list_notes", place.vault(&["list-notes", "--help"]).stdout_text());
+}
+
+#[test]
+fn exit_codes_say_what_kind_of_refusal_it_was() {
+    let place = Place::new();
+    place.note("Twin.md", "one\n").note("Twin.markdown", "two\n");
+    let cases: [(&[&str], i32); 12] = [
+        (&["list-notes"], 0),
+        (&["no-such-command"], 2),
+        (&["read-note"], 2),
+        (&["read-note", "Fern.md", "--offset", "many"], 2),
+        (&["read-note", "Fern.md", "--offset=0"], 2),
+        (&["read-note", "../outside.md"], 2),
+        (&["read-note", "Missing.md"], 3),
+        (&["read-note", "Twin"], 4),
+        (&["update-note", "Fern.md", "x"], 5),
+        (&["update-note", "Fern.md", "x", "--version", "stale"], 5),
+        (&["create-folder", "Fern.md"], 5),
+        (&["read-file", "picture.png"], 1),
+    ];
+    place.note("picture.png", "\u{0}\u{1}");
+    for (arguments, code) in cases {
+        let run = place.vault(arguments);
+        assert_eq!(run.code(), code, "{arguments:?}: {}", run.stderr_text());
+        assert_eq!(code == 0, run.stderr_text().is_empty(), "{arguments:?}");
+        assert_eq!(code == 0, !run.stdout_text().is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_refusal_says_what_was_wrong_and_what_to_do_next() {
+    let place = Place::new();
+    let said = place.vault(&["read-note", "Missing.md"]).stderr_text();
+    assert!(said.starts_with("error: there is no "), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("hint: ")), "{said}");
+}
+
+#[test]
+fn json_goes_to_standard_output_whether_it_is_an_answer_or_a_refusal() {
+    let place = Place::new();
+    let read = place.vault(&["--json", "read-note", "Fern.md"]);
+    assert_eq!(read.json()["title"], "Fern");
+    let refused = place.vault(&["read-note", "Missing.md", "--json"]);
+    assert_eq!(refused.code(), 3);
+    assert_eq!(refused.json()["error"]["code"], "not_found");
+    assert_eq!(refused.stderr_text(), "");
+}
+
+#[test]
+fn a_note_is_read_changed_and_read_again() {
+    let place = Place::new();
+    let version = place.vault(&["--json", "read-note", "Fern.md"]).json()["version"].take();
+    let version = version.as_str().unwrap();
+    let edit = ["edit-note", "Fern.md", "shade", "light", "--version", version, "--json"];
+    let edited = place.vault(&edit);
+    assert_eq!(edited.code(), 0, "{}", edited.stdout_text());
+    assert_eq!(place.text("Fern.md"), "# Fern\n\nA light loving plant.\n");
+    assert_eq!(place.vault(&edit).code(), 5, "that version is gone");
+}
+
+#[test]
+fn a_dash_reads_the_text_from_standard_input() {
+    let place = Place::new();
+    let text = "first line\n\n- last line without end";
+    let created = place.vault_with_input(&["create-note", "From input", "--markdown", "-"], text);
+    assert_eq!(created.code(), 0, "{}", created.stderr_text());
+    assert_eq!(place.text("From input.md"), text);
+    let version = place.vault(&["--json", "read-note", "From input.md"]).json()["version"].take();
+    let update = ["update-note", "From input.md", "-", "--version", version.as_str().unwrap()];
+    assert_eq!(place.vault_with_input(&update, "all new\n").code(), 0);
+    assert_eq!(place.text("From input.md"), "all new\n");
+}
+
+#[test]
+fn standard_input_is_read_once_and_must_be_text() {
+    let place = Place::new();
+    let twice = place.vault_with_input(&["edit-note", "Fern.md", "-", "-", "--version", "x"], "shade");
+    assert_eq!(twice.code(), 2, "{}", twice.stderr_text());
+    let binary = place.vault_with_bytes(&["create-note", "Binary", "--markdown", "-"], b"\xff\xfe");
+    assert_eq!(binary.code(), 2, "{}", binary.stderr_text());
+    assert!(!place.root.path().join("vault/Binary.md").exists());
+}
+
+#[test]
+fn texts_that_begin_with_a_dash_are_texts() {
+    let place = Place::new();
+    place.note("List.md", "- one\n- two\n");
+    let version = place.vault(&["--json", "read-note", "List.md"]).json()["version"].take();
+    let version = version.as_str().unwrap();
+    let edited = place.vault(&["edit-note", "--version", version, "List.md", "--", "- two", "--three"]);
+    assert_eq!(edited.code(), 0, "{}", edited.stderr_text());
+    assert_eq!(place.text("List.md"), "- one\n--three\n");
+}
+
+#[test]
+fn a_list_is_an_option_to_repeat() {
+    let place = Place::new();
+    let tagged = place.vault(&["--json", "update-tags", "Fern.md", "--add", "green", "--add", "old growth/fern"]);
+    assert_eq!(tagged.code(), 0, "{}", tagged.stdout_text());
+    let tags = tagged.json()["tags"].take();
+    assert!(tags.as_array().unwrap().contains(&json!("green")), "{tags}");
+    assert_eq!(tags.as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_vault_is_the_nearest_marked_folder_unless_one_is_named() {
+    let place = Place::new();
+    let deep = place.root.path().join("vault/Garden/Shade");
+    fs::create_dir_all(&deep).unwrap();
+    let inside = |marked: bool| {
+        if marked {
+            fs::create_dir(place.root.path().join("vault/.vault")).unwrap();
+        }
+        let mut command = place.command(&["read-note", "Fern.md"]);
+        command.env_remove("VAULT").current_dir(&deep).output().unwrap()
+    };
+    let lost = inside(false);
+    assert_eq!(lost.code(), 2);
+    assert!(lost.stderr_text().contains("`--vault`"), "{}", lost.stderr_text());
+    assert_eq!(inside(true).code(), 0);
+    let named = place.vault(&["--vault", "no such folder", "list-notes"]);
+    assert_ne!(named.code(), 0, "what is named wins, also over the environment");
+    assert_eq!(named.stderr_text().lines().filter(|line| line.starts_with("error: ")).count(), 1);
+}
+
+#[test]
+fn switches_are_set_and_shown() {
+    let place = Place::new();
+    let state = |name: &str| place.vault(&["status", "--json"]).json()["switches"][name].take();
+    assert_eq!(state("read"), json!({"set": null, "on": true}));
+    assert_eq!(state("write"), json!({"set": null, "on": false}));
+    place.vault(&["allow", "move", "delete"]);
+    assert_eq!(state("move"), json!({"set": "allow", "on": false}), "move works only while write is on");
+    let set = place.vault(&["allow", "write", "--json"]);
+    assert_eq!(set.json(), place.vault(&["status", "--json"]).json());
+    assert_eq!(state("move"), json!({"set": "allow", "on": true}));
+    place.vault(&["deny", "delete"]);
+    assert_eq!(state("delete"), json!({"set": "deny", "on": false}));
+    place.vault(&["unset", "write", "move", "delete"]);
+    assert_eq!(state("move"), json!({"set": null, "on": false}));
+    assert_eq!(place.vault(&["allow", "everything"]).code(), 2);
+}
+
+#[test]
+fn switches_do_not_bind_the_person() {
+    let place = Place::new();
+    place.vault(&["deny", "read", "write"]);
+    assert_eq!(place.vault(&["read-note", "Fern.md"]).code(), 0);
+    assert_eq!(place.vault(&["create-note", "Mine"]).code(), 0);
+}
+
+#[test]
+fn nothing_in_the_vault_tells_what_agents_may_do_there() {
+    let place = Place::new();
+    place.vault(&["allow", "write"]);
+    let names = |folder: &str| fs::read_dir(place.root.path().join(folder)).unwrap().count();
+    assert_eq!(names("vault"), 1, "only the note is there");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_enough_is_no_error() {
+    let place = Place::new();
+    place.note("Long.md", &"line\n".repeat(100_000));
+    let mut command = place.command(&["read-note", "Long.md"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.code(), output.stderr_text().as_str()), (0, ""));
+}
+
+#[test]
+fn a_refusal_cannot_command_the_terminal() {
+    let place = Place::new();
+    let said = place.vault(&["read-note", "\u{1b}[31mred.md"]).stderr_text();
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+}
+
+/// A vault and a home of its own, in a folder that goes away.
+struct Place {
+    root: TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["vault", "home", "state", "cache", "config", "data"] {
+            fs::create_dir(root.path().join(folder)).unwrap();
+        }
+        let place = Place { root };
+        place.note("Fern.md", "# Fern\n\nA shade loving plant.\n");
+        place
+    }
+
+    fn note(&self, path: &str, text: &str) -> &Place {
+        fs::write(self.root.path().join("vault").join(path), text).unwrap();
+        self
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.root.path().join("vault").join(path)).unwrap()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_vault")));
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        for (name, folder) in [
+            ("VAULT", "vault"),
+            ("HOME", "home"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CACHE_HOME", "cache"),
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_DATA_HOME", "data"),
+        ] {
+            command.env(name, self.root.path().join(folder));
+        }
+        command.current_dir(self.root.path()).args(arguments);
+        command
+    }
+
+    fn vault(&self, arguments: &[&str]) -> Output {
+        self.vault_with_input(arguments, "")
+    }
+
+    fn vault_with_input(&self, arguments: &[&str], input: &str) -> Output {
+        self.vault_with_bytes(arguments, input.as_bytes())
+    }
+
+    fn vault_with_bytes(&self, arguments: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A command that reads no input may be gone before it gets any.
+        let _written = child.stdin.take().unwrap().write_all(input);
+        child.wait_with_output().unwrap()
+    }
+}
+
+/// What a finished command left behind.
+trait Finished {
+    fn code(&self) -> i32;
+    fn stdout_text(&self) -> String;
+    fn stderr_text(&self) -> String;
+    fn json(&self) -> Value;
+}
+
+impl Finished for Output {
+    fn code(&self) -> i32 {
+        self.status.code().expect("the command ends by itself")
+    }
+
+    fn stdout_text(&self) -> String {
+        String::from_utf8(self.stdout.clone()).unwrap()
+    }
+
+    fn stderr_text(&self) -> String {
+        String::from_utf8(self.stderr.clone()).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout_text()).unwrap_or_else(|_| panic!("not JSON: {}", self.stdout_text()))
+    }
+}

@@ -18,7 +18,7 @@ const VERSION: &str = "version";
 pub fn command_of(entry: &Entry) -> Command {
     let schema = (entry.input_schema)();
     let arguments = properties(schema).map(|(name, property)| argument(name, property, is_required(schema, name)));
-    Command::new(entry.name.replace('_', "-")).about(entry.description()).args(arguments)
+    Command::new(dashed(entry.name)).about(entry.description()).args(arguments)
 }
 
 /// Returns the request that `matches` of the subcommand of `entry` stands for.
@@ -74,7 +74,7 @@ fn kind(property: &Value) -> Kind {
 
 fn argument(name: &'static str, property: &'static Value, required: bool) -> Arg {
     let help = property.get("description").and_then(Value::as_str).unwrap_or_default();
-    let option = name.replace('_', "-");
+    let option = dashed(name);
     let argument = Arg::new(name).help(help);
     match kind(property) {
         Kind::Flag { default: false } => argument.long(option).action(ArgAction::SetTrue),
@@ -105,7 +105,18 @@ fn valued(argument: Arg, name: &str, schema: &'static Value, scalar: Scalar) -> 
 }
 
 fn value_name(name: &str) -> String {
-    name.to_uppercase()
+    dashed(name).to_uppercase()
+}
+
+/// Returns `expand-blocks` for `expandBlocks` and `read-note` for `read_note`.
+pub fn dashed(name: &str) -> String {
+    name.chars().fold(String::new(), |mut dashed, letter| {
+        if letter.is_uppercase() {
+            dashed.push('-');
+        }
+        dashed.extend(if letter == '_' { '-' } else { letter }.to_lowercase());
+        dashed
+    })
 }
 
 fn value(name: &str, scalar: Scalar, text: &str, input: &mut Option<impl Read>) -> Result<Value, VaultError> {
@@ -137,4 +148,23 @@ fn properties(schema: &'static Map<String, Value>) -> impl Iterator<Item = (&'st
 fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
     let required = schema.get("required").and_then(Value::as_array);
     required.is_some_and(|required| required.iter().any(|entry| entry == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_dashed_whatever_style_they_come_in() {
+        assert_eq!(dashed("read_note"), "read-note");
+        assert_eq!(dashed("expandBlocks"), "expand-blocks");
+        assert_eq!(dashed("limit"), "limit");
+    }
+
+    #[test]
+    fn every_operation_makes_a_sound_command() {
+        for entry in vault_core::OPERATIONS {
+            command_of(entry).debug_assert();
+        }
+    }
 }

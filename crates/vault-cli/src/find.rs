@@ -9,7 +9,7 @@ const MARK: &str = ".vault";
 
 /// Returns the folder that `named` says (`--vault` or the environment), else the nearest one at or above `here` that has
 /// a `.vault` folder in it.
-pub fn vault_root(named: Option<&PathBuf>, here: &Path) -> Result<PathBuf, VaultError> {
+pub fn vault_root(named: Option<PathBuf>, here: &Path) -> Result<PathBuf, VaultError> {
     let marked = || here.ancestors().find(|folder| folder.join(MARK).is_dir()).map(Path::to_owned);
     // Made absolute, so that `vault status` says where it is.
     let named = named.map(|root| here.join(root));
@@ -33,7 +33,7 @@ mod tests {
             std::fs::create_dir_all(folder).unwrap();
         }
         assert_eq!(vault_root(None, &inner).unwrap(), temp.path().join("a"));
-        assert_eq!(vault_root(Some(&PathBuf::from("d")), &inner).unwrap(), inner.join("d"));
+        assert_eq!(vault_root(Some(PathBuf::from("d")), &inner).unwrap(), inner.join("d"));
     }
 
     #[test]

@@ -32,8 +32,9 @@ fn main() -> ExitCode {
 }
 
 fn root() -> Command {
-    let vault = Arg::new("vault").long("vault").value_name("DIR").env("VAULT").value_parser(value_parser!(PathBuf));
-    let vault = vault.help("Folder of the vault; else the nearest one above with a `.vault` folder");
+    let vault = Arg::new("vault").long("vault").value_name("DIR").value_parser(value_parser!(PathBuf));
+    let vault =
+        vault.help("Folder of the vault; else what VAULT says, else the nearest one above with a `.vault` folder");
     let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the answer as JSON");
     Command::new("vault")
         .version(env!("CARGO_PKG_VERSION"))
@@ -50,9 +51,10 @@ fn root() -> Command {
 fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultError> {
     let (name, arguments) = matches.subcommand().expect("clap requires a subcommand");
     let here = env::current_dir().unwrap_or_default();
-    let root = find::vault_root(matches.get_one("vault"), &here)?;
+    let named = matches.get_one("vault").cloned().or_else(|| env::var_os("VAULT").map(PathBuf::from));
+    let root = find::vault_root(named.filter(|root| !root.as_os_str().is_empty()), &here)?;
     let vault = Vault::open(&root)?;
-    if let Some(entry) = OPERATIONS.iter().find(|entry| entry.name.replace('_', "-") == name) {
+    if let Some(entry) = OPERATIONS.iter().find(|entry| command::dashed(entry.name) == name) {
         return operation(entry, arguments, &vault, output);
     }
     let settings = switch::run(name, arguments, &vault).unwrap_or_else(|| vault.settings())?;
