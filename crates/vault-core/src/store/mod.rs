@@ -8,6 +8,8 @@
 
 pub mod disk;
 mod history;
+#[cfg(test)]
+mod laws;
 mod lock;
 mod log;
 #[cfg(unix)]
