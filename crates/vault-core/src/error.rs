@@ -10,6 +10,7 @@ use crate::version::Version;
 
 /// A refused call. `Display` says what was wrong, [`VaultError::hint`] what to do next.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each field is what its name says, and each message shows how it is used")]
 pub enum VaultError {
     /// Nothing is there.
     #[error("there is no {what} at `{path}`")]

@@ -1,14 +1,26 @@
 //! A folder of Markdown notes that people and programs share without losing a byte of it.
 
 pub mod call;
+pub mod catalog;
 mod clock;
 pub mod error;
 pub mod limits;
+pub mod links;
+mod locate;
+pub mod naming;
 pub mod ops;
 pub mod path;
+mod ranges;
+mod rebase;
+mod report;
+mod rows;
+mod rules;
 pub mod schema;
+mod served;
 pub mod store;
 pub mod switches;
+mod tags;
+mod times;
 mod vault;
 mod version;
 

@@ -14,8 +14,42 @@ use crate::schema;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
+mod create_folder;
+mod create_note;
+mod edit_note;
+mod list_files;
+mod list_folders;
+mod list_notes;
+mod read_file;
+mod read_note;
+mod update_note;
+mod update_tags;
+
+pub use crate::report::{CapturedLink, DroppedBlock, WriteReport};
+pub use create_folder::{CreateFolder, CreateFolderResponse};
+pub use create_note::{CreateNote, CreateNoteResponse};
+pub use edit_note::{EditNote, EditNoteResponse};
+pub use list_files::{FileRow, Include, ListFiles, ListFilesResponse};
+pub use list_folders::{FolderRow, ListFolders, ListFoldersResponse};
+pub use list_notes::{ListNotes, ListNotesResponse, NoteRow};
+pub use read_file::{ReadFile, ReadFileResponse};
+pub use read_note::{ReadNote, ReadNoteResponse};
+pub use update_note::{UpdateNote, UpdateNoteResponse};
+pub use update_tags::{UpdateTags, UpdateTagsResponse};
+
 /// Every operation of profile `notes`, in the order clients list them.
-pub const OPERATIONS: &[Entry] = &[];
+pub const OPERATIONS: &[Entry] = &[
+    Entry::of::<ListNotes>(),
+    Entry::of::<ReadNote>(),
+    Entry::of::<ListFolders>(),
+    Entry::of::<ListFiles>(),
+    Entry::of::<ReadFile>(),
+    Entry::of::<CreateNote>(),
+    Entry::of::<UpdateNote>(),
+    Entry::of::<EditNote>(),
+    Entry::of::<CreateFolder>(),
+    Entry::of::<UpdateTags>(),
+];
 
 /// One thing a vault can be asked to do. The type is the request; its doc comment and its fields' are what models and
 /// `--help` show.
@@ -125,4 +159,9 @@ fn argument_error(error: serde_json::Error) -> VaultError {
         Some(argument) => VaultError::InvalidArgument { argument: argument.to_owned(), problem: "is missing".into() },
         None => VaultError::InvalidArgument { argument: "arguments".into(), problem: message },
     }
+}
+
+/// Writes a number with its noun: `1 note`, `2 notes`.
+fn plural(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

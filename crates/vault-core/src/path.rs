@@ -277,7 +277,8 @@ mod tests {
 
     #[test]
     fn odd_but_honest_names_are_paths() {
-        for text in ["note: draft.md", "日本/旅.md", "a b/c.d.md", "~/x.md", "..a.md".trim_start_matches('.'), "CON.md"] {
+        for text in ["note: draft.md", "日本/旅.md", "a b/c.d.md", "~/x.md", "..a.md".trim_start_matches('.'), "CON.md"]
+        {
             assert_eq!(VaultPath::parse(text).unwrap().as_str(), text);
         }
     }

@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Version::of(b"fern\n"), Version::of(b"fern\n"));
 /// assert_ne!(Version::of(b"fern\n"), Version::of(b"fern\r\n"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
+#[schemars(inline)]
 pub struct Version(String);
 
 impl Version {

@@ -12,7 +12,12 @@ use crate::limits::{DIFF_CONTEXT_LINES, MAX_DIFF_CELLS};
 ///
 /// Common ends are cut off, lines that are unique on both sides anchor the rest, and what lies between two anchors is
 /// compared exactly unless it is larger than [`MAX_DIFF_CELLS`].
-pub(crate) fn align(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+///
+/// ```
+/// let moved = vault_markdown::align(&["a", "b", "c"], &["new", "a", "c"]);
+/// assert_eq!(moved, [None, Some(0), Some(2)]);
+/// ```
+pub fn align(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let mut found = vec![None; new.len()];
     let (old_gap, new_gap) = match_ends(old, new, 0..old.len(), 0..new.len(), &mut found);
     let mut at = (old_gap.start, new_gap.start);

@@ -31,7 +31,7 @@ mod parse;
 mod tags;
 mod view;
 
-pub use align::unified_diff;
+pub use align::{align, unified_diff};
 pub use compose::{Composed, compose};
 pub use document::{Block, BlockId, BlockKind, Document, Element, Heading};
 pub use edit::{EditError, edit};
@@ -45,3 +45,6 @@ pub use merge::{DroppedBlock, MergeError, Merged, merge};
 pub use parse::parse;
 pub use tags::{Tag, TagError, parse_tag, same_tag, tag_within, tags};
 pub use view::{ShownElement, View, ViewOptions, view};
+
+#[cfg(test)]
+mod laws;

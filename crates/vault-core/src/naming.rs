@@ -1,0 +1,147 @@
+//! File names from titles, and numbers for names that are taken. Pure text.
+
+use crate::error::VaultError;
+use crate::limits::MAX_NAME_BYTES;
+use crate::path::{composed, folded};
+
+/// File name that a title gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileName {
+    /// The name without its extension.
+    pub stem: String,
+    /// Whether the name had to differ from the title, so that the title must be kept in the frontmatter.
+    pub differs: bool,
+}
+
+/// Returns the file name of a note called `title`.
+///
+/// Characters that Linux, macOS, Windows or a wikilink cannot hold become `-`, as does a leading dot; trailing dots
+/// and blanks go; Windows device names get a `_`; the result is NFC. Refused: a title that is blank, only dots, begins
+/// with `../` or `..\`, or gives a name over 255 bytes. Source: CONTRACT.md section 2.
+///
+/// ```
+/// let name = vault_core::naming::file_name("10:30 / Plan?").unwrap();
+/// assert_eq!((name.stem.as_str(), name.differs), ("10-30 - Plan-", true));
+/// ```
+pub fn file_name(title: &str) -> Result<FileName, VaultError> {
+    let title = title.trim();
+    let refusal = |problem: &str| VaultError::InvalidArgument { argument: "title".into(), problem: problem.into() };
+    if title.is_empty() {
+        return Err(refusal("a title cannot be blank"));
+    }
+    if title.chars().all(|letter| letter == '.') {
+        return Err(refusal("a title cannot be dots only"));
+    }
+    if title.starts_with("../") || title.starts_with("..\\") {
+        return Err(refusal("a title is a name, not a path: pass the folder as `folder`"));
+    }
+    let stem = repaired(title);
+    if stem.len() + NOTE_EXTENSION.len() > MAX_NAME_BYTES {
+        return Err(refusal("the file name would be longer than 255 bytes: shorten the title"));
+    }
+    let differs = stem != composed(title);
+    Ok(FileName { stem, differs })
+}
+
+/// Extension of the notes we make.
+pub const NOTE_EXTENSION: &str = ".md";
+
+/// Returns `stem` with the first number, from 2 up, that makes it differ from all `taken` names, or as it is.
+///
+/// `taken` holds whole file names in the form of [`folded`]; names that only differ by letter case or Unicode
+/// normalisation count as taken. The extension comes with its dot.
+pub fn free_name(stem: &str, extension: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = |number: usize| match number {
+        1 => format!("{stem}{extension}"),
+        _ => format!("{stem} {number}{extension}"),
+    };
+    (1..).map(numbered).find(|name| !taken(&folded(name))).expect("some number is free")
+}
+
+/// Checks the name of a new folder. Folder names are never repaired, only refused.
+pub fn check_folder_name(name: &str) -> Result<(), String> {
+    if name.chars().any(is_impossible) {
+        return Err(format!("`{name}` holds a character that not every system or link can hold"));
+    }
+    if name.ends_with(['.', ' ']) || name.starts_with(' ') {
+        return Err(format!("`{name}` begins or ends with a blank or ends with a dot, which not every system keeps"));
+    }
+    if is_device_name(name) {
+        return Err(format!("`{name}` is a device name on Windows"));
+    }
+    Ok(())
+}
+
+fn repaired(title: &str) -> String {
+    let mut name: String =
+        composed(title).chars().map(|letter| if is_impossible(letter) { '-' } else { letter }).collect();
+    if name.starts_with('.') {
+        name.replace_range(..1, "-");
+    }
+    name.truncate(name.trim_end_matches(['.', ' ']).len());
+    if is_device_name(&name) {
+        name.push('_');
+    }
+    name
+}
+
+/// What Linux, macOS, Windows or a wikilink cannot hold.
+fn is_impossible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|' | '#' | '^' | '[' | ']')
+}
+
+/// Windows keeps these names, whatever their case and extension.
+fn is_device_name(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or("").trim_end().to_ascii_uppercase();
+    let numbered =
+        |device: &str| (stem.strip_prefix(device)).is_some_and(|rest| matches!(rest.as_bytes(), [b'1'..=b'9']));
+    matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL") || numbered("COM") || numbered("LPT")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stem(title: &str) -> String {
+        file_name(title).unwrap().stem
+    }
+
+    #[test]
+    fn titles_become_names_that_every_system_holds() {
+        let cases = [
+            ("Fern", "Fern"),
+            ("a/b\\c", "a-b-c"),
+            ("What? [x] #1 ^2 | 3", "What- -x- -1 -2 - 3"),
+            (".hidden", "-hidden"),
+            ("Ends with dots...", "Ends with dots"),
+            ("  blanks  ", "blanks"),
+            ("con", "con_"),
+            ("com1.txt", "com1.txt_"),
+            ("Console", "Console"),
+            ("cafe\u{301}", "café"),
+            ("plan.site.south", "plan.site.south"),
+            ("茶館", "茶館"),
+        ];
+        for (title, expected) in cases {
+            assert_eq!(stem(title), expected, "{title:?}");
+        }
+        assert!(!file_name("cafe\u{301}").unwrap().differs, "normalisation is not a difference");
+    }
+
+    #[test]
+    fn titles_that_are_no_names_are_refused() {
+        for title in ["", "  ", ".", "...", "../x", "..\\x"] {
+            assert_eq!(file_name(title).unwrap_err().code(), "invalid_argument", "{title:?}");
+        }
+        assert!(file_name(&"x".repeat(252)).is_ok());
+        assert_eq!(file_name(&"x".repeat(253)).unwrap_err().code(), "invalid_argument");
+    }
+
+    #[test]
+    fn taken_names_get_the_first_free_number() {
+        let taken = ["trip.md", "trip 2.md"];
+        assert_eq!(free_name("Trip", ".md", |name| taken.contains(&name)), "Trip 3.md");
+        assert_eq!(free_name("Trips", ".md", |name| taken.contains(&name)), "Trips.md");
+    }
+}

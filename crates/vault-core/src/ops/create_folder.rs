@@ -1,0 +1,50 @@
+//! `create_folder`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Operation;
+use crate::call::{Call, OperationId};
+use crate::error::VaultError;
+use crate::switches::Switch;
+use crate::vault::Vault;
+
+/// Create a folder, and those above it that are missing.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateFolder {
+    /// Folder to make, e.g. `Projects/2026`.
+    pub path: String,
+}
+
+/// The folder that was made.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct CreateFolderResponse {
+    /// Path in the vault.
+    pub path: String,
+    /// Name of this change in the vault's log.
+    pub operation: OperationId,
+}
+
+impl Operation for CreateFolder {
+    const NAME: &'static str = "create_folder";
+    const EFFECT: Switch = Switch::Write;
+    type Response = CreateFolderResponse;
+
+    fn run(self, vault: &Vault, call: &Call) -> Result<CreateFolderResponse, VaultError> {
+        let path = vault.place_for_folder(&self.path)?;
+        if path.is_root() {
+            return Err(VaultError::Exists { path: self.path });
+        }
+        vault.create_folder(&path, Self::NAME, call)?;
+        Ok(CreateFolderResponse { path: path.to_string(), operation: call.operation.clone() })
+    }
+}
+
+impl fmt::Display for CreateFolderResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "created {}/", self.path)
+    }
+}

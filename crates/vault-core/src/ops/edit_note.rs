@@ -1,0 +1,101 @@
+//! `edit_note`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use vault_markdown::ViewOptions;
+
+use super::{Operation, plural};
+use crate::call::Call;
+use crate::error::VaultError;
+use crate::path::VaultPath;
+use crate::rebase;
+use crate::report::{self, WriteReport};
+use crate::switches::Switch;
+use crate::vault::{Text, Vault};
+use crate::version::Version;
+
+/// Change a passage of a note: replaces `old_string` by `new_string`; every other line stays as it is.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EditNote {
+    /// Note to change, e.g. `Projects/Plan.md`.
+    pub path: String,
+    /// Text to replace, exactly as `read_note` shows it; must occur once.
+    pub old_string: String,
+    /// Text to put there.
+    pub new_string: String,
+    /// Replace every occurrence.
+    #[serde(default)]
+    pub replace_all: bool,
+    /// Version from reading the whole note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(required, with = "String")]
+    pub version: Option<String>,
+    /// When the note changed meanwhile in other lines only, apply the edit to the present text.
+    #[serde(default)]
+    pub rebase: bool,
+}
+
+/// The note as it is now.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EditNoteResponse {
+    /// What every change of a note reports.
+    #[serde(flatten)]
+    pub report: WriteReport,
+    /// How many passages were replaced.
+    pub replacements: usize,
+    /// With `rebase`: what somebody else had changed meanwhile, and was kept (unified diff).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebased: Option<String>,
+}
+
+impl Operation for EditNote {
+    const NAME: &'static str = "edit_note";
+    const EFFECT: Switch = Switch::Write;
+    const DESTRUCTIVE: bool = true;
+    type Response = EditNoteResponse;
+
+    fn run(self, vault: &Vault, call: &Call) -> Result<EditNoteResponse, VaultError> {
+        let path = vault.locate_note(&self.path, call)?.path;
+        let (stored, kept) = self.read(vault, &path)?;
+        let options = ViewOptions::default();
+        let merged = vault_markdown::edit(&stored.text, &self.old_string, &self.new_string, self.replace_all, &options)
+            .map_err(|error| report::edit_error(&path, error))?;
+        let replacements = merged.replacements;
+        let saved = vault.replace(&path, &stored, &merged.text, Self::NAME, call)?;
+        let mut report = report::write_report(vault, path, merged, saved, call)?;
+        if kept.is_some() {
+            // The caller does not hold the text that this version stands for.
+            report.version = None;
+        }
+        Ok(EditNoteResponse { report, replacements, rebased: kept })
+    }
+}
+
+impl EditNote {
+    /// Reads the note and, when it may be edited although it changed, what that change was.
+    fn read(&self, vault: &Vault, path: &VaultPath) -> Result<(Text, Option<String>), VaultError> {
+        let stale = match vault.read_current(path, self.version.as_deref()) {
+            Err(stale @ VaultError::StaleVersion { .. }) if self.rebase => stale,
+            result => return result.map(|stored| (stored, None)),
+        };
+        let version = Version::from_caller(self.version.as_deref().unwrap_or_default());
+        let Some(read) = vault.served_text(path, &version) else { return Err(stale) };
+        let stored = vault.read_stored(path)?;
+        let now = vault_markdown::view(&stored.text, &ViewOptions::default()).text;
+        match rebase::is_untouched(&read, &now, &self.old_string) {
+            true => Ok((stored, Some(vault_markdown::unified_diff(&read, &now)))),
+            false => Err(stale),
+        }
+    }
+}
+
+impl fmt::Display for EditNoteResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report.fmt(f)?;
+        writeln!(f, "{} replaced", plural(self.replacements, "passage"))
+    }
+}

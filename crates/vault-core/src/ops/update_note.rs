@@ -1,0 +1,55 @@
+//! `update_note`.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Operation;
+use crate::call::Call;
+use crate::error::VaultError;
+use crate::report::{self, WriteReport};
+use crate::switches::Switch;
+use crate::vault::Vault;
+
+/// Rewrite a whole note. Prefer `edit_note` for small changes.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateNote {
+    /// Note to rewrite, e.g. `Projects/Plan.md`.
+    pub path: String,
+    /// The whole new text, in the form `read_note` gives. Without a frontmatter block the present keys stay.
+    pub markdown: String,
+    /// Version from reading the whole note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(required, with = "String")]
+    pub version: Option<String>,
+}
+
+/// The note as it is now.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct UpdateNoteResponse(pub WriteReport);
+
+impl Operation for UpdateNote {
+    const NAME: &'static str = "update_note";
+    const EFFECT: Switch = Switch::Write;
+    const DESTRUCTIVE: bool = true;
+    const IDEMPOTENT: bool = true;
+    type Response = UpdateNoteResponse;
+
+    fn run(self, vault: &Vault, call: &Call) -> Result<UpdateNoteResponse, VaultError> {
+        let path = vault.locate_note(&self.path, call)?.path;
+        let stored = vault.read_current(&path, self.version.as_deref())?;
+        let merged = vault_markdown::merge(&stored.text, &self.markdown, &Default::default())
+            .map_err(|error| report::merge_error(&path, error))?;
+        let saved = vault.replace(&path, &stored, &merged.text, Self::NAME, call)?;
+        Ok(UpdateNoteResponse(report::write_report(vault, path, merged, saved, call)?))
+    }
+}
+
+impl fmt::Display for UpdateNoteResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

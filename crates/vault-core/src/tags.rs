@@ -1,0 +1,19 @@
+//! Tags as arguments.
+
+use vault_markdown::{parse_tag, tag_within};
+
+use crate::error::VaultError;
+
+/// Checks the tags that a caller passed; a leading `#` is taken off.
+pub(crate) fn parse_all(tags: &[String]) -> Result<Vec<String>, VaultError> {
+    let parse = |tag: &String| {
+        parse_tag(tag)
+            .map_err(|error| VaultError::InvalidArgument { argument: "tags".into(), problem: error.to_string() })
+    };
+    tags.iter().map(parse).collect()
+}
+
+/// Tells whether each of `wanted` is among `tags`, itself or as a tag below it.
+pub(crate) fn has_all(tags: &[String], wanted: &[String]) -> bool {
+    wanted.iter().all(|wanted| tags.iter().any(|tag| tag_within(tag, wanted)))
+}
