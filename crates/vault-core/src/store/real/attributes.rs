@@ -3,7 +3,9 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{Gid, Mode, Uid, fchmod, fchown, fgetxattr, flistxattr, fsetxattr, fstat};
+use rustix::fs::{
+    Gid, Mode, Uid, fchmod, fchown, fgetxattr, fgetxattr_query, flistxattr, flistxattr_query, fsetxattr, fstat,
+};
 use rustix::io::Errno;
 
 /// Gives `to` what `from` has.
@@ -45,7 +47,7 @@ const NO_ATTRIBUTE: Errno = Errno::NOATTR;
 /// Most files have none, so the first question is for the length alone.
 fn list(file: BorrowedFd) -> rustix::io::Result<Vec<u8>> {
     loop {
-        let length = flistxattr(file, &mut [0u8; 0][..])?;
+        let length = flistxattr_query(file)?;
         if length == 0 {
             return Ok(Vec::new());
         }
@@ -63,7 +65,7 @@ fn list(file: BorrowedFd) -> rustix::io::Result<Vec<u8>> {
 
 fn get(file: BorrowedFd, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
     loop {
-        let length = fgetxattr(file, name, &mut [0u8; 0][..])?;
+        let length = fgetxattr_query(file, name)?;
         let mut value = vec![0; length];
         match fgetxattr(file, name, &mut value[..]) {
             Ok(length) => {

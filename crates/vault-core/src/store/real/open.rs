@@ -10,7 +10,7 @@ use crate::store::disk::link_error;
 
 /// Opens `place` below `base`. A symbolic link anywhere in it, also one put there this moment, is refused.
 pub(super) fn open_beneath(base: BorrowedFd, place: &str, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
-    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let flags = flags | OFlags::CLOEXEC;
     let place = if place.is_empty() { "." } else { place };
     #[cfg(target_os = "linux")]
     match open_in_one_step(base, place, flags, mode) {
@@ -41,6 +41,7 @@ fn open_step_by_step(base: BorrowedFd, place: &str, flags: OFlags, mode: Mode) -
         let segment = segments.next().unwrap_or(".");
         let from = folder.as_ref().map_or(base, AsFd::as_fd);
         if segments.peek().is_none() {
+            let flags = flags | OFlags::NOFOLLOW;
             return link_or(openat(from, segment, flags, mode), from, segment);
         }
         let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
@@ -93,6 +94,8 @@ mod tests {
             assert!(open("a/b").is_ok());
             for place in ["a/link/c.md", "a/b/link.md", "out/passwd", "out"] {
                 assert!(is_link_error(&open(place).unwrap_err()), "{place}");
+                let folder = way(root.as_fd(), place, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+                assert!(is_link_error(&folder.unwrap_err()), "{place} as a folder");
             }
             assert_eq!(open("a/none/c.md").unwrap_err().kind(), io::ErrorKind::NotFound);
         }
