@@ -49,7 +49,7 @@ impl State {
     /// Reads what a person has set. A file that cannot be understood allows nothing, and says so.
     pub(super) fn settings(&self) -> io::Result<Settings> {
         match fs::read(self.vault.join(SETTINGS)) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
+            Ok(bytes) => understand(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
             Err(error) => Err(error),
         }
@@ -96,6 +96,12 @@ impl State {
 
 const SETTINGS: &str = "switches.json";
 const MACHINE: &str = "machine";
+
+/// By way of a map: a list would be taken for settings that are all unset.
+fn understand(bytes: &[u8]) -> serde_json::Result<Settings> {
+    let map: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(bytes)?;
+    serde_json::from_value(map.into())
+}
 
 fn nothing_allowed() -> Settings {
     let mut settings = Settings::default();
@@ -160,4 +166,56 @@ fn user() -> String {
 #[cfg(not(unix))]
 fn user() -> String {
     std::env::var("USERNAME").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(dir: &Path) -> State {
+        State { base: dir.join("state"), vault: dir.join("state/one") }
+    }
+
+    #[test]
+    fn settings_are_shared_at_once_and_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (state(dir.path()), state(dir.path()));
+        assert_eq!(one.settings().unwrap(), Settings::default());
+        assert!(!one.base.exists(), "reading makes nothing");
+        one.change(|settings| settings.set(Switch::Write, Some(Setting::Allow))).unwrap();
+        assert_eq!(other.settings().unwrap().write, Some(Setting::Allow));
+        other.change(|settings| settings.set(Switch::Move, Some(Setting::Deny))).unwrap();
+        let settings = one.settings().unwrap();
+        assert_eq!((settings.write, settings.moving), (Some(Setting::Allow), Some(Setting::Deny)));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode(one.vault.clone()), mode(one.vault.join(SETTINGS))), (0o700, 0o600));
+        }
+    }
+
+    #[test]
+    fn a_damaged_setting_allows_nothing_until_a_person_sets_it_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = state(dir.path());
+        fs::create_dir_all(&state.vault).unwrap();
+        for damaged in ["", "{", "[]", r#"{"write":"yes"}"#] {
+            fs::write(state.vault.join(SETTINGS), damaged).unwrap();
+            assert_eq!(state.settings().unwrap_err().kind(), io::ErrorKind::InvalidData, "{damaged}");
+        }
+        let settings = state.change(|settings| settings.set(Switch::Read, Some(Setting::Allow))).unwrap();
+        assert_eq!((settings.read, settings.write), (Some(Setting::Allow), Some(Setting::Deny)));
+        assert_eq!(state.settings().unwrap(), settings);
+    }
+
+    #[test]
+    fn a_machine_keeps_its_name_and_does_not_tell_its_id() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = state(dir.path());
+        let name = state.machine().unwrap();
+        assert_eq!(state.machine().unwrap(), name);
+        assert_eq!(state.own_machine_id().unwrap(), state.own_machine_id().unwrap());
+        assert_eq!(name.as_str().len(), 16);
+    }
 }
