@@ -42,7 +42,7 @@ fn root() -> Command {
         .after_help(RULES)
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .args([vault.global(true), json.global(true)])
+        .args([vault, json].map(|everywhere| everywhere.global(true).display_order(900)))
         .subcommands(OPERATIONS.iter().map(command::command_of))
         .subcommands(switch::commands())
         .subcommand(status::command())

@@ -22,6 +22,15 @@ pub enum Line<'a> {
     TooLong(&'a [u8]),
 }
 
+impl<'a> Line<'a> {
+    /// Returns what is there of the line.
+    pub fn bytes(&self) -> &'a [u8] {
+        match self {
+            Line::Whole(bytes) | Line::TooLong(bytes) => bytes,
+        }
+    }
+}
+
 /// Reads lines. Never holds more than the limit and a little.
 pub struct Lines<R> {
     input: BufReader<R>,

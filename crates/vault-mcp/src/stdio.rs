@@ -3,12 +3,14 @@
 //! The protocol library's own transport ends at a notification before the first request, leaves callers without an
 //! answer to a line that is too long, and has no way to end between two messages; hence this one.
 
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
+    ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
 use serde::Deserialize;
@@ -23,6 +25,9 @@ pub const MAX_REQUEST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Answers that wait for a slow reader, in bytes; above that no further request is read.
 const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Requests that wait for their answers, in bytes; above that no further one is read.
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
 /// Asks a session to end: what is in flight is still answered, nothing new is read.
 #[derive(Debug, Clone, Default)]
@@ -45,6 +50,7 @@ impl Ending {
 pub struct Stdio<R, W> {
     lines: Lines<R>,
     output: Arc<Output<W>>,
+    waiting: Waiting,
     begun: bool,
 }
 
@@ -62,7 +68,12 @@ where
     /// Makes a transport that ends when `input` does, when `output` no longer takes anything, or when `ending` says so.
     pub fn new(input: R, output: W, ending: Ending) -> Stdio<R, W> {
         let output = Output { writer: Mutex::new(output), unsent: watch::Sender::new(0), ending };
-        Stdio { lines: Lines::new(input, MAX_REQUEST_BYTES), output: Arc::new(output), begun: false }
+        Stdio {
+            lines: Lines::new(input, MAX_REQUEST_BYTES),
+            output: Arc::new(output),
+            waiting: Waiting::default(),
+            begun: false,
+        }
     }
 
     async fn next_line(&mut self) -> Option<Line<'_>> {
@@ -71,6 +82,7 @@ where
             biased;
             () = self.output.ending.ended() => None,
             line = async {
+                self.waiting.room().await;
                 unsent.wait_for(|bytes| *bytes < MAX_UNSENT_BYTES).await.ok()?;
                 // An error of the stream is the end of it.
                 self.lines.next().await.ok()?
@@ -87,6 +99,7 @@ where
     type Error = io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.waiting.note_sent(&message);
         let line = serde_json::to_vec(&message).map_err(io::Error::from);
         let output = self.output.clone();
         async move { output.write(line?).await }
@@ -94,9 +107,12 @@ where
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            match read(self.next_line().await?) {
+            let line = self.next_line().await?;
+            let bytes = line.bytes().len();
+            match read(line) {
                 Read::Message(message) => {
                     self.begun |= begins(&message);
+                    self.waiting.note_received(&message, bytes);
                     // Before that the protocol library takes anything but a request for the end of the session.
                     if self.begun || matches!(*message, ClientJsonRpcMessage::Request(_)) {
                         return Some(*message);
@@ -130,6 +146,51 @@ impl<W: AsyncWrite + Unpin> Output<W> {
             self.ending.end();
         }
         written
+    }
+}
+
+/// The requests that wait for their answers, with the lengths of their lines.
+#[derive(Default)]
+struct Waiting {
+    requests: HashMap<RequestId, usize>,
+    bytes: usize,
+}
+
+impl Waiting {
+    /// Waits for ever when there is no room: whoever sends an answer drops this future and asks again.
+    async fn room(&self) {
+        if self.bytes >= MAX_WAITING_BYTES {
+            std::future::pending().await
+        }
+    }
+
+    fn note_received(&mut self, message: &ClientJsonRpcMessage, bytes: usize) {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                self.forget(&request.id);
+                self.requests.insert(request.id.clone(), bytes);
+                self.bytes += bytes;
+            }
+            ClientJsonRpcMessage::Notification(notice) => {
+                // What is cancelled gets no answer.
+                if let ClientNotification::CancelledNotification(cancelled) = &notice.notification {
+                    cancelled.params.request_id.iter().for_each(|id| self.forget(id));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note_sent(&mut self, message: &ServerJsonRpcMessage) {
+        match message {
+            ServerJsonRpcMessage::Response(response) => self.forget(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.iter().for_each(|id| self.forget(id)),
+            _ => {}
+        }
+    }
+
+    fn forget(&mut self, id: &RequestId) {
+        self.bytes -= self.requests.remove(id).unwrap_or_default();
     }
 }
 
@@ -255,6 +316,10 @@ fn socket(stream: impl std::os::fd::AsFd) -> Option<tokio::net::UnixStream> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     fn id_of(line: &str) -> Option<String> {
@@ -289,6 +354,23 @@ mod tests {
         assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Request(_))));
         assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
         assert!(stdio.receive().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_are_bounded_by_their_bytes() {
+        let request = |id: u32| {
+            let text = "x".repeat(MAX_WAITING_BYTES / 3);
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"a":"{text}"}}}}"#) + "\n"
+        };
+        let input: String = (1..=4).map(request).collect();
+        let mut stdio = Stdio::new(std::io::Cursor::new(input), Vec::new(), Ending::default());
+        for _ in 1..=3 {
+            assert!(stdio.receive().await.is_some());
+        }
+        assert!(timeout(Duration::ZERO, stdio.receive()).await.is_err(), "no room for the fourth");
+        let answer = ServerJsonRpcMessage::error(ErrorData::invalid_request("no", None), Some(RequestId::Number(2)));
+        stdio.send(answer).await.unwrap();
+        assert!(stdio.receive().await.is_some());
     }
 
     #[tokio::test]
