@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there, helpers included")]
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -143,6 +143,40 @@ fn a_client_that_stops_reading_ends_the_server() {
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     writeln!(input, "{hello}").unwrap();
     assert!(wait(child).success());
+}
+
+#[cfg(unix)]
+#[test]
+fn sockets_and_files_serve_as_well_as_pipes() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let place = Place::new();
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let pong = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
+    for output_is_socket in [true, false] {
+        let (mut to_server, input) = UnixStream::pair().unwrap();
+        let (from_server, output) = UnixStream::pair().unwrap();
+        let mut command = place.server_command(&[]);
+        command.stdin(OwnedFd::from(input));
+        command.stdout(if output_is_socket { OwnedFd::from(output).into() } else { Stdio::piped() });
+        let mut child = command.spawn().unwrap();
+        drop(command);
+        let answers: Box<dyn Read> = match child.stdout.take() {
+            Some(pipe) => Box::new(pipe),
+            None => Box::new(from_server),
+        };
+        writeln!(to_server, "{ping}").unwrap();
+        let answer = BufReader::new(answers).lines().next().unwrap().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), pong);
+        drop(to_server);
+        assert!(wait(child).success());
+    }
+    let requests = place.root.path().join("requests");
+    fs::write(&requests, format!("{ping}\n")).unwrap();
+    let output = place.server_command(&[]).stdin(fs::File::open(&requests).unwrap()).output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), pong);
 }
 
 #[test]

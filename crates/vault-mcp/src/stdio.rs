@@ -297,11 +297,13 @@ pub type Out = Box<dyn AsyncWrite + Send + Unpin>;
 /// Opens the standard streams the fastest way that their kind allows: pipes and sockets, which is what clients use,
 /// are waited for by the system, anything else by a thread.
 pub fn standard_streams() -> (Input, Out) {
-    #[cfg(unix)]
-    if let (Some(input), Some(output)) = (socket(io::stdin()), socket(io::stdout())) {
-        return (Box::new(input), Box::new(output));
-    }
     let (input, output) = rmcp::transport::stdio_pipes();
+    #[cfg(unix)]
+    return (
+        socket(io::stdin()).map_or(Box::new(input), |input| Box::new(input)),
+        socket(io::stdout()).map_or(Box::new(output), |output| Box::new(output)),
+    );
+    #[cfg(not(unix))]
     (Box::new(input), Box::new(output))
 }
 
