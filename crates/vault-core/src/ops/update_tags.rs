@@ -111,15 +111,16 @@ impl Change {
         let present = vault_markdown::tags(&vault_markdown::parse(stored));
         let new: Vec<String> =
             self.add.iter().filter(|tag| !present.iter().any(|known| same_tag(known, tag))).cloned().collect();
-        let removed = match self.remove.is_empty() {
+        // Added first: a list that was empty in between would lose its style and its comments.
+        let added = match new.is_empty() {
             true => stored.to_owned(),
-            false => vault_markdown::remove_from_list(stored, "tags", |item| {
-                self.remove.iter().any(|tag| same_tag(tag, item.trim_start_matches('#')))
-            })?,
+            false => vault_markdown::add_to_list(stored, "tags", &new)?,
         };
-        match new.is_empty() {
-            true => Ok(removed),
-            false => vault_markdown::add_to_list(&removed, "tags", &new),
+        match self.remove.is_empty() {
+            true => Ok(added),
+            false => vault_markdown::remove_from_list(&added, "tags", |item| {
+                self.remove.iter().any(|tag| same_tag(tag, item.trim_start_matches('#')))
+            }),
         }
     }
 }

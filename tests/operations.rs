@@ -1,0 +1,510 @@
+//! The operations through the library: vault in, calls, exact answers and exact bytes out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use vault_core::{Call, OPERATIONS, Vault, VaultError};
+
+/// A vault on disk with a few shorthands; the folder goes with it.
+struct Fixture {
+    folder: TempDir,
+    vault: Vault,
+}
+
+fn vault(files: &[(&str, &str)]) -> Fixture {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        write(folder.path(), path, text.as_bytes());
+    }
+    let vault = Vault::open(folder.path()).unwrap();
+    Fixture { folder, vault }
+}
+
+fn write(root: &Path, path: &str, bytes: &[u8]) {
+    let place = root.join(path);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, bytes).unwrap();
+}
+
+impl Fixture {
+    fn call(&self, name: &str, arguments: Value) -> Result<Value, VaultError> {
+        let entry = OPERATIONS.iter().find(|entry| entry.name == name).unwrap();
+        let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+        entry.call(arguments, &self.vault, &Call::begin("test")).map(|reply| reply.value())
+    }
+
+    fn ok(&self, name: &str, arguments: Value) -> Value {
+        self.call(name, arguments).unwrap_or_else(|error| panic!("{name}: {}", error.to_json()))
+    }
+
+    /// Returns the refusal as callers get it; nothing on disk may have changed.
+    fn refused(&self, name: &str, arguments: Value) -> Value {
+        let before = self.tree();
+        let refusal = self.call(name, arguments).err().unwrap_or_else(|| panic!("{name} is not refused"));
+        assert_eq!(self.tree(), before, "{name} was refused and changed something");
+        refusal.to_json()["error"].clone()
+    }
+
+    fn code(&self, name: &str, arguments: Value) -> String {
+        self.refused(name, arguments)["code"].as_str().unwrap().to_owned()
+    }
+
+    fn version(&self, path: &str) -> Value {
+        self.ok("read_note", json!({ "path": path }))["version"].clone()
+    }
+
+    fn markdown(&self, path: &str) -> String {
+        self.ok("read_note", json!({ "path": path }))["markdown"].as_str().unwrap().to_owned()
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.folder.path().join(path)).unwrap()
+    }
+
+    /// Every file with its bytes, `.vault` included, and every folder.
+    fn tree(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut tree = BTreeMap::new();
+        let mut waiting = vec![self.folder.path().to_owned()];
+        while let Some(folder) = waiting.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let name = path.strip_prefix(self.folder.path()).unwrap().to_string_lossy().into_owned();
+                match path.is_dir() {
+                    true => waiting.push(path),
+                    false => drop(tree.insert(name, fs::read(path).unwrap())),
+                }
+            }
+        }
+        tree
+    }
+
+    fn n_records(&self) -> usize {
+        self.vault.store().log().unwrap().records.len()
+    }
+}
+
+#[test]
+fn a_whole_read_has_a_version_and_a_part_has_none() {
+    let fixture = vault(&[("a.md", "one\ntwo\nthree\n")]);
+    let whole = fixture.ok("read_note", json!({"path": "a.md"}));
+    assert_eq!(whole["markdown"], "---\ntype: Note\n---\none\ntwo\nthree\n");
+    assert_eq!((&whole["totalLines"], &whole["partial"]), (&json!(6), &json!(false)));
+    assert!(whole["version"].is_string());
+    let part = fixture.ok("read_note", json!({"path": "a.md", "offset": 4, "limit": 2}));
+    assert_eq!(part["markdown"], "one\ntwo\n");
+    assert_eq!((&part["startLine"], &part["endLine"], &part["partial"]), (&json!(4), &json!(5), &json!(true)));
+    assert_eq!(part["version"], Value::Null);
+    let generous = fixture.ok("read_note", json!({"path": "a.md", "offset": 1, "limit": 100}));
+    assert_eq!(generous["version"], whole["version"], "a range that covers everything is the whole note");
+    let expanded = fixture.ok("read_note", json!({"path": "a.md", "expandBlocks": true}));
+    assert_eq!(expanded["version"], Value::Null);
+}
+
+#[test]
+fn managed_keys_come_as_fields() {
+    let text = "---\ntitle: Fern\ntags: [plant, plant/green]\npinned: true\narchived: yes\ncreated: 2024-01-05\nowner: ada\n---\nText #inline.\n";
+    let fixture = vault(&[("a.md", text)]);
+    let read = fixture.ok("read_note", json!({"path": "a.md"}));
+    assert_eq!(read["title"], "Fern");
+    assert_eq!(read["tags"], json!(["plant", "plant/green", "inline"]));
+    assert_eq!((&read["pinned"], &read["archived"]), (&json!(true), &json!(true)));
+    assert_eq!(read["created"], "2024-01-05T00:00:00Z");
+    assert_eq!(read["markdown"], "---\ntype: Note\nowner: ada\n---\nText #inline.\n");
+}
+
+#[test]
+fn since_answers_unchanged_or_the_shorter_of_diff_and_text() {
+    let long = (0..100).map(|line| format!("line {line}\n")).collect::<String>();
+    let fixture = vault(&[("a.md", &long)]);
+    let version = fixture.version("a.md");
+    let same = fixture.ok("read_note", json!({"path": "a.md", "since": version}));
+    assert_eq!((&same["unchanged"], &same["markdown"], &same["version"]), (&json!(true), &Value::Null, &version));
+    write(fixture.folder.path(), "a.md", long.replace("line 50\n", "line fifty\n").as_bytes());
+    let changed = fixture.ok("read_note", json!({"path": "a.md", "since": version}));
+    assert!(changed["diff"].as_str().unwrap().contains("-line 50\n+line fifty\n"));
+    assert_eq!(changed["markdown"], Value::Null);
+    assert_eq!(changed["version"], fixture.version("a.md"));
+    let unknown = fixture.ok("read_note", json!({"path": "a.md", "since": "0000"}));
+    assert_eq!(unknown["diff"], Value::Null);
+    assert!(unknown["markdown"].is_string());
+}
+
+#[test]
+fn writing_back_what_was_read_changes_nothing_and_makes_no_record() {
+    let fixture = vault(&[("a.md", "\u{feff}---\r\nzeta: 1\ntags: [x]\r\n---\r\nOne\r\ntwo\nno end")]);
+    let before = fixture.tree();
+    let read = fixture.ok("read_note", json!({"path": "a.md"}));
+    let written =
+        fixture.ok("update_note", json!({"path": "a.md", "markdown": read["markdown"], "version": read["version"]}));
+    assert_eq!(written["version"], read["version"]);
+    assert_eq!(written["operation"], Value::Null);
+    assert_eq!(fixture.tree(), before);
+}
+
+#[test]
+fn changing_a_note_needs_the_version_of_its_present_text() {
+    let fixture = vault(&[("a.md", "one\n")]);
+    let edit = |version: &Value| json!({"path": "a.md", "old_string": "one", "new_string": "1", "version": version});
+    assert_eq!(
+        fixture.code("edit_note", json!({"path": "a.md", "old_string": "one", "new_string": "1"})),
+        "version_required"
+    );
+    assert_eq!(fixture.code("update_note", json!({"path": "a.md", "markdown": "x"})), "version_required");
+    let version = fixture.version("a.md");
+    write(fixture.folder.path(), "a.md", b"one\ntwo\n");
+    let stale = fixture.refused("edit_note", edit(&version));
+    assert_eq!(stale["code"], "stale_version");
+    assert!(stale["diff"].as_str().unwrap().contains("+two"), "the way from what was read comes along");
+    fixture.ok("edit_note", edit(&stale["currentVersion"]));
+    assert_eq!(fixture.text("a.md"), "1\ntwo\n");
+    let unknown = fixture.refused("edit_note", edit(&json!("never handed out")));
+    assert_eq!((&unknown["currentVersion"], &unknown["diff"]), (&Value::Null, &Value::Null));
+}
+
+#[test]
+fn an_edit_is_rebased_only_when_asked_and_only_over_other_lines() {
+    let fixture = vault(&[("a.md", "one\ntwo\nthree\n")]);
+    let version = fixture.version("a.md");
+    write(fixture.folder.path(), "a.md", b"ONE\ntwo\nthree\n");
+    let edit = |old: &str, rebase: bool| json!({"path": "a.md", "old_string": old, "new_string": "new", "version": version, "rebase": rebase});
+    assert_eq!(fixture.code("edit_note", edit("three", false)), "stale_version");
+    assert_eq!(fixture.code("edit_note", edit("one", true)), "stale_version");
+    let rebased = fixture.ok("edit_note", edit("three", true));
+    assert!(rebased["rebased"].as_str().unwrap().contains("+ONE"));
+    assert_eq!(rebased["version"], Value::Null, "the caller does not hold that text");
+    assert_eq!(fixture.text("a.md"), "ONE\ntwo\nnew\n");
+}
+
+#[test]
+fn a_refused_edit_says_where_to_look() {
+    let fixture = vault(&[("a.md", "one\ntwo\none\n")]);
+    let version = fixture.version("a.md");
+    let edit = |old: &str| json!({"path": "a.md", "old_string": old, "new_string": "x", "version": version});
+    assert_eq!(fixture.code("edit_note", edit("three")), "no_match");
+    assert_eq!(fixture.code("edit_note", edit("")), "invalid_argument");
+    let twice = fixture.refused("edit_note", edit("one"));
+    assert_eq!((&twice["code"], &twice["lines"]), (&json!("not_unique"), &json!([4, 6])));
+    let all = json!({"path": "a.md", "old_string": "one", "new_string": "1", "version": version, "replace_all": true});
+    assert_eq!(fixture.ok("edit_note", all)["replacements"], 2);
+    assert_eq!(fixture.text("a.md"), "1\ntwo\n1\n");
+}
+
+#[test]
+fn an_element_survives_a_rewrite_by_its_placeholder_and_goes_with_it() {
+    let chart = "```chart\ntype: bar\ntitle: Sales\nlabels: [a, b]\n```\n";
+    let fixture = vault(&[("a.md", &format!("Intro\n\n{chart}\nEnd\n"))]);
+    let read = fixture.markdown("a.md");
+    assert!(!read.contains("labels"), "{read}");
+    let at = read.find("```vault-block").unwrap();
+    let end = at + read[at..].find("```\n").unwrap() + 4;
+    let placeholder = &read[at..end];
+    let moved = format!("{placeholder}\nIntro\n");
+    let written =
+        fixture.ok("update_note", json!({"path": "a.md", "markdown": moved, "version": fixture.version("a.md")}));
+    assert_eq!(fixture.text("a.md"), format!("{chart}\nIntro\n"));
+    assert_eq!(written["placeholders"].as_array().unwrap().len(), 1);
+    let gone = fixture.ok("update_note", json!({"path": "a.md", "markdown": "Intro\n", "version": written["version"]}));
+    assert_eq!(gone["droppedBlocks"][0]["label"], "Sales");
+    let unknown = json!({"path": "a.md", "markdown": placeholder, "version": gone["version"]});
+    assert_eq!(fixture.code("update_note", unknown), "unknown_block");
+}
+
+#[test]
+fn a_new_note_never_takes_a_place_that_is_taken() {
+    let fixture = vault(&[("Trip.md", "old\n"), ("sub/cafe\u{301}.md", "old\n")]);
+    let made = fixture.ok("create_note", json!({"title": "trip", "markdown": "new"}));
+    assert_eq!(made["path"], "trip 2.md");
+    assert_eq!(fixture.text("trip 2.md"), "new");
+    let made = fixture.ok("create_note", json!({"title": "café", "folder": "sub"}));
+    assert_eq!(made["path"], "sub/café 2.md");
+    assert_eq!(fixture.text("Trip.md"), "old\n");
+}
+
+#[test]
+fn a_title_that_is_no_file_name_is_kept_in_the_frontmatter() {
+    let fixture = vault(&[]);
+    let made = fixture.ok("create_note", json!({"title": "Plan: A/B?", "folder": "New/Deep", "tags": ["#x/y"]}));
+    assert_eq!((&made["path"], &made["title"]), (&json!("New/Deep/Plan- A-B-.md"), &json!("Plan: A/B?")));
+    assert_eq!(made["tags"], json!(["x/y"]));
+    assert_eq!(fixture.markdown("New/Deep/Plan- A-B-.md"), "---\ntype: Note\n---\n");
+    for title in ["", "..", "../x", &"x".repeat(300)] {
+        assert_eq!(fixture.code("create_note", json!({"title": title})), "invalid_argument", "{title}");
+    }
+    assert_eq!(fixture.code("create_note", json!({"title": "x", "folder": "../out"})), "invalid_path");
+    assert_eq!(fixture.code("create_note", json!({"title": "x", "folder": "a*b"})), "invalid_argument");
+    assert_eq!(
+        fixture.code("create_note", json!({"title": "x", "folder": "new"})),
+        "not_found",
+        "only the case differs"
+    );
+    assert_eq!(
+        fixture.code("create_note", json!({"title": "x", "markdown": "---\na: \"b\n---\n"})),
+        "invalid_frontmatter"
+    );
+}
+
+#[test]
+fn links_that_lead_nowhere_and_links_that_a_new_note_catches_are_reported() {
+    let fixture = vault(&[("a.md", "See [[Fern]] and [[Moss]].\n"), ("Moss.md", "")]);
+    let made = fixture.ok("create_note", json!({"title": "Fern", "markdown": "[[Moss]] [[Nowhere]] [[Fern]]\n"}));
+    assert_eq!(made["capturedLinks"], json!([{"path": "a.md", "target": "Fern"}]));
+    assert_eq!(made["unresolvedWikilinks"], json!(["Nowhere"]));
+}
+
+#[test]
+fn tags_change_without_a_version_and_without_touching_the_text() {
+    let fixture = vault(&[("a.md", "---\nb: 1 # kept\ntags: [one] # mine\n---\nText #inline\n")]);
+    let version = fixture.version("a.md");
+    let changed = fixture
+        .ok("update_tags", json!({"path": "a.md", "add": ["#two", "Inline"], "remove": ["ONE"], "version": version}));
+    assert_eq!(changed["tags"], json!(["two", "inline"]));
+    assert_eq!(changed["version"], fixture.version("a.md"));
+    assert_eq!(fixture.text("a.md"), "---\nb: 1 # kept\ntags: [two] # mine\n---\nText #inline\n");
+    let stale = fixture.ok("update_tags", json!({"path": "a.md", "remove": ["two", "inline"], "version": version}));
+    assert_eq!((&stale["version"], &stale["inlineTags"]), (&Value::Null, &json!(["inline"])));
+    assert_eq!(fixture.text("a.md"), "---\nb: 1 # kept\n---\nText #inline\n");
+    let records = fixture.n_records();
+    let same = fixture.ok("update_tags", json!({"path": "a.md", "add": ["inline"]}));
+    assert_eq!((&same["operation"], fixture.n_records()), (&Value::Null, records), "held inline: nothing is written");
+    for add in ["two words", "", "#", "a//b"] {
+        assert_eq!(fixture.code("update_tags", json!({"path": "a.md", "add": [add]})), "invalid_argument", "{add:?}");
+    }
+}
+
+#[test]
+fn notes_are_found_by_the_spellings_that_mean_them_and_by_no_other() {
+    let fixture =
+        vault(&[("Sub/Fern.md", ""), ("cafe\u{301}.md", ""), ("both.md", ""), ("both.markdown", ""), ("data.csv", "")]);
+    let path = |text: &str| fixture.ok("read_note", json!({"path": text}))["path"].clone();
+    assert_eq!(path("Sub/Fern"), "Sub/Fern.md");
+    assert_eq!(path("café.md"), "cafe\u{301}.md");
+    assert_eq!(path("café"), "cafe\u{301}.md");
+    let case = fixture.refused("read_note", json!({"path": "sub/fern.md"}));
+    assert_eq!((&case["code"], &case["candidates"]), (&json!("not_found"), &json!(["Sub/Fern.md"])));
+    let both = fixture.refused("read_note", json!({"path": "both"}));
+    assert_eq!((&both["code"], both["candidates"].as_array().unwrap().len()), (&json!("ambiguous"), 2));
+    assert_eq!(fixture.code("read_note", json!({"path": "data.csv"})), "not_a_note");
+    assert_eq!(fixture.code("read_note", json!({"path": "Sub"})), "not_a_note");
+    let near = fixture.refused("read_note", json!({"path": "Fren.md"}));
+    assert_eq!(near["candidates"][0], "Sub/Fern.md");
+}
+
+#[test]
+fn what_is_hidden_answers_like_what_is_not_there() {
+    let shown = [("a.md", "text\n"), (".vaultignore", "private/\n*.secret.md\n")];
+    let hidden =
+        [("private/key.md", "k\n"), ("x.secret.md", "s\n"), (".obsidian/app.json", "{}"), (".hidden.md", "h\n")];
+    let with = vault(&[&shown[..], &hidden[..]].concat());
+    let without = vault(&shown);
+    let calls = [
+        ("list_notes", json!({})),
+        ("list_files", json!({"include": "all"})),
+        ("list_folders", json!({})),
+        ("read_note", json!({"path": "private/key.md"})),
+        ("read_note", json!({"path": "private/other.md"})),
+        ("read_note", json!({"path": "private"})),
+        ("read_note", json!({"path": "x.secret.md"})),
+        ("read_note", json!({"path": "x.secret"})),
+        ("read_file", json!({"path": ".obsidian/app.json"})),
+        ("read_file", json!({"path": "private/key.md"})),
+        ("list_notes", json!({"folder": "private"})),
+        ("create_folder", json!({"path": "private/new"})),
+        ("read_note", json!({"path": "key.md"})),
+    ];
+    let shape = |fixture: &Fixture, (name, arguments): &(&str, Value)| {
+        let answer = fixture.call(name, arguments.clone()).unwrap_or_else(|error| error.to_json());
+        let text = answer.to_string();
+        text.split("\"updated\"")
+            .map(|part| part.split_once(',').map_or(part, |(_, rest)| rest).to_owned())
+            .collect::<String>()
+    };
+    for call in &calls {
+        assert_eq!(shape(&with, call), shape(&without, call), "{call:?}");
+    }
+    let refused = with.refused("create_note", json!({"title": "x", "folder": "private"}));
+    assert_eq!(refused["code"], "invalid_path");
+}
+
+#[test]
+fn lists_say_what_is_there_and_where_to_go_on() {
+    let fixture = vault(&[
+        ("a.md", "---\ntags: [x/y]\n---\nFirst text.\n"),
+        ("sub/b.md", "#x\n"),
+        ("sub/c.md", "---\narchived: true\n---\n"),
+        ("sub/deep/d.csv", "1,2\n"),
+        ("pic.png", "not really"),
+    ]);
+    fs::create_dir(fixture.folder.path().join("empty")).unwrap();
+    let notes = fixture.ok("list_notes", json!({}));
+    assert_eq!((&notes["total"], &notes["truncated"]), (&json!(3), &json!(false)));
+    assert_eq!(fixture.ok("list_notes", json!({"includeArchived": true}))["total"], 4);
+    assert_eq!(fixture.ok("list_notes", json!({"tags": ["#X"]}))["total"], 2);
+    assert_eq!(fixture.ok("list_notes", json!({"tags": ["x/y", "x"]}))["total"], 1);
+    assert_eq!(fixture.ok("list_notes", json!({"folder": "sub"}))["total"], 2);
+    let mut seen = Vec::new();
+    let mut after = Value::Null;
+    loop {
+        let page = fixture.ok("list_notes", json!({"limit": 1, "after": after, "includeExcerpt": true}));
+        seen.extend(page["notes"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()));
+        after = page["next"].clone();
+        if after.is_null() {
+            break;
+        }
+    }
+    seen.sort();
+    assert_eq!(seen, ["a.md", "sub/b.md", "sub/deep/d.csv"]);
+    let files = fixture.ok("list_files", json!({}));
+    let paths: Vec<&str> = files["files"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["pic.png", "sub/deep/d.csv"]);
+    let top = fixture.ok("list_files", json!({"recursive": false, "include": "all"}));
+    assert_eq!(top["files"].as_array().unwrap().len(), 2);
+    let folders = fixture.ok("list_folders", json!({}));
+    let sub = json!({"path": "sub", "name": "sub", "documents": 2, "totalDocuments": 3, "folders": [
+        {"path": "sub/deep", "name": "deep", "documents": 1, "totalDocuments": 1, "folders": []}]});
+    let empty = json!({"path": "empty", "name": "empty", "documents": 0, "totalDocuments": 0, "folders": []});
+    assert_eq!(folders["folders"], json!([empty, sub]));
+    assert_eq!(fixture.ok("list_folders", json!({"depth": 1}))["folders"][1]["truncated"], true);
+    assert_eq!(fixture.code("list_notes", json!({"limit": 0})), "invalid_argument");
+    assert_eq!(fixture.code("list_notes", json!({"after": "nonsense"})), "invalid_argument");
+    assert_eq!(fixture.code("list_notes", json!({"folder": "nowhere"})), "not_found");
+}
+
+#[test]
+fn long_lists_stay_within_an_answer() {
+    let names: Vec<String> = (0..400)
+        .map(|number| format!("A folder with a long name {number}/A note with a long name {number}.md"))
+        .collect();
+    let text = "word ".repeat(100);
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
+    let fixture = vault(&files);
+    for (name, arguments) in [
+        ("list_notes", json!({"limit": 1000, "includeExcerpt": true})),
+        ("list_files", json!({"limit": 5000, "include": "all"})),
+        ("list_folders", json!({})),
+    ] {
+        let answer = fixture.ok(name, arguments);
+        assert!(answer.to_string().chars().count() < 25_000, "{name}");
+        assert_eq!(answer["truncated"], true, "{name}");
+    }
+}
+
+#[test]
+fn plain_files_are_read_as_stored() {
+    let fixture = vault(&[("a.md", "---\ntitle: T\n---\r\nx\r\n"), ("b.txt", "1\n2\n3"), ("empty.txt", "")]);
+    write(fixture.folder.path(), "pic.png", b"\x89PNG\xff");
+    write(fixture.folder.path(), "latin.txt", b"caf\xe9");
+    let read = |arguments: Value| fixture.ok("read_file", arguments);
+    assert_eq!(read(json!({"path": "a.md"}))["content"], "---\ntitle: T\n---\r\nx\r\n");
+    let part = read(json!({"path": "b.txt", "offset": 2, "limit": 1}));
+    assert_eq!((&part["content"], &part["totalLines"], &part["partial"]), (&json!("2\n"), &json!(3), &json!(true)));
+    assert_eq!(read(json!({"path": "empty.txt"}))["totalLines"], 0);
+    assert_eq!(fixture.code("read_file", json!({"path": "pic.png"})), "unsupported_type");
+    assert_eq!(fixture.code("read_file", json!({"path": "latin.txt"})), "not_utf8");
+    assert_eq!(fixture.code("read_file", json!({"path": "b.txt", "offset": 4})), "invalid_argument");
+}
+
+#[test]
+fn what_is_too_large_is_read_in_parts() {
+    let fixture = vault(&[("big.md", &"line of text\n".repeat(100_000)), ("long.md", &"x".repeat(1_000_000))]);
+    let refused = fixture.refused("read_note", json!({"path": "big.md"}));
+    assert_eq!((&refused["code"], &refused["limit"]), (&json!("too_large"), &json!(1_048_576)));
+    let part = fixture.ok("read_note", json!({"path": "big.md", "offset": 90_000, "limit": 2}));
+    assert_eq!((&part["markdown"], &part["totalLines"]), (&json!("line of text\nline of text\n"), &json!(100_003)));
+    assert!(fixture.ok("read_note", json!({"path": "long.md"}))["version"].is_string());
+}
+
+#[test]
+fn bytes_that_are_no_text_are_listed_and_never_rewritten() {
+    let fixture = vault(&[("good.md", "text\n")]);
+    write(fixture.folder.path(), "bad.md", b"caf\xe9\n");
+    assert_eq!(fixture.ok("list_notes", json!({}))["total"], 2);
+    assert_eq!(fixture.code("read_note", json!({"path": "bad.md"})), "not_utf8");
+    assert_eq!(fixture.code("update_tags", json!({"path": "bad.md", "add": ["x"]})), "not_utf8");
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_named() {
+    let fixture = vault(&[("a.md", "")]);
+    let message =
+        |name: &str, arguments: Value| fixture.refused(name, arguments)["message"].as_str().unwrap().to_owned();
+    assert_eq!(message("read_note", json!({})), "`path`: is missing");
+    assert_eq!(message("read_note", json!({"path": 1})), "`path`: must be a string, not a number");
+    assert_eq!(
+        message("read_note", json!({"path": "a.md", "limit": 1.5})),
+        "`limit`: must be a whole number, not a number"
+    );
+    assert!(
+        message("read_note", json!({"path": "a.md", "offest": 1})).starts_with("`offest`: there is no such argument")
+    );
+    assert_eq!(message("list_notes", json!({"limit": 1001})), "`limit`: must lie between 1 and 1000");
+    assert_eq!(
+        message("list_files", json!({"include": "some"})),
+        "`include`: must be one of \"files\", \"notes\", \"all\""
+    );
+    fixture.ok("read_note", json!({"path": "a.md", "limit": null}));
+}
+
+#[test]
+fn a_folder_is_made_with_those_above_it_and_only_once() {
+    let fixture = vault(&[("a.md", "")]);
+    assert_eq!(fixture.ok("create_folder", json!({"path": "one/two"}))["path"], "one/two");
+    assert_eq!(fixture.code("create_folder", json!({"path": "one/two"})), "exists");
+    assert_eq!(fixture.code("create_folder", json!({"path": "ONE/three"})), "not_found");
+    assert_eq!(fixture.code("create_folder", json!({"path": "a.md/x"})), "exists");
+    assert_eq!(fixture.code("create_folder", json!({"path": "what?"})), "invalid_argument");
+    assert_eq!(fixture.code("create_folder", json!({"path": ""})), "exists");
+}
+
+#[test]
+fn reading_makes_nothing() {
+    let fixture = vault(&[("a.md", "[[b]]\n")]);
+    let before = fixture.tree();
+    for (name, arguments) in [
+        ("list_notes", json!({})),
+        ("read_note", json!({"path": "a.md"})),
+        ("list_folders", json!({})),
+        ("list_files", json!({})),
+    ] {
+        fixture.ok(name, arguments);
+    }
+    assert_eq!(fixture.tree(), before);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever the bytes of a note: writing back what was read changes no byte, no version and no record.
+    #[test]
+    fn writing_back_is_nothing(text in "(\u{feff})?(---\r?\n(title: x\r?\n|own: [1, 2]\n|# c\n|tags:\n  - a\n|bad: \"\n)*---\r?\n)?([a-z#>` *|\\[\\]é日\u{301}-]{0,12}\r?\n){0,12}[a-z]{0,3}") {
+        let fixture = vault(&[("a.md", &text)]);
+        let before = fixture.tree();
+        let read = fixture.ok("read_note", json!({"path": "a.md"}));
+        let written = fixture.ok("update_note", json!({"path": "a.md", "markdown": read["markdown"], "version": read["version"]}));
+        prop_assert_eq!(&written["version"], &read["version"]);
+        prop_assert_eq!(fixture.tree(), before);
+    }
+
+    /// An edit and the inverse edit lead back to the first bytes, and the log holds every text on the way.
+    #[test]
+    fn an_edit_and_its_inverse_are_nothing(lines in proptest::collection::vec("[a-z]{1,8}(\r?\n)", 1..8), at in any::<prop::sample::Index>()) {
+        let mut lines = lines;
+        let place = at.index(lines.len());
+        lines.insert(place, "MARK\r\n".into());
+        let text = lines.concat();
+        let fixture = vault(&[("a.md", &text)]);
+        let edit = |old: &str, new: &str, version: &Value| fixture.ok("edit_note", json!({"path": "a.md", "old_string": old, "new_string": new, "version": version}));
+        let first = fixture.version("a.md");
+        let there = edit("MARK", "SIGN\nTWO", &first);
+        let changed = fixture.text("a.md");
+        let back = edit("SIGN\nTWO", "MARK", &there["version"]);
+        prop_assert_eq!(&back["version"], &first);
+        prop_assert_eq!(fixture.text("a.md"), text.clone());
+        let kept = |version: &Value| fixture.vault.store().content_of(&serde_json::from_value(version.clone()).unwrap()).unwrap();
+        prop_assert_eq!(kept(&first), Some(text.clone().into_bytes()));
+        prop_assert_eq!(kept(&there["version"]), Some(changed.into_bytes()));
+    }
+}
