@@ -146,7 +146,8 @@ pub(crate) fn store(
 /// A body that would itself read as frontmatter, or begin with a byte-order mark, gets an empty block in front.
 pub(crate) fn join(bom: &str, block: &str, body: &str, ending: &str) -> String {
     let bare = block.is_empty();
-    let text = [bom, block, body].concat();
+    let fence_is_open = !bare && !block.ends_with('\n') && !body.is_empty();
+    let text = [bom, block, if fence_is_open { ending } else { "" }, body].concat();
     let starts_wrong = (bom.is_empty() && lines::bom_len(body) > 0) || frontmatter::read(&text).is_some();
     if bare && starts_wrong { format!("{bom}---{ending}---{ending}{body}") } else { text }
 }

@@ -238,7 +238,7 @@ pub(crate) struct Placeholder<'a> {
 
 impl<'a> Placeholder<'a> {
     pub(crate) fn of(stored: &'a str, element: &Element) -> Placeholder<'a> {
-        let line_start = lines::line_around(stored, element.span.start).start;
+        let line_start = lines::line_around(stored, element.span.start).start.max(lines::bom_len(stored));
         let opening = &stored[element.span.clone()];
         let mark = opening.chars().next().unwrap_or('`');
         let width = opening.len() - opening.trim_start_matches(mark).len();

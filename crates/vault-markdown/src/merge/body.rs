@@ -127,7 +127,7 @@ impl Rebuild<'_> {
         let (stored, element) = (self.shown.stored, &self.shown.elements[block.element]);
         let old = Placeholder::of(stored, element);
         if old.opening_prefix == block.opening_prefix && old.closing_prefix == block.closing_prefix {
-            let first = lines::line_around(stored, element.span.start).start;
+            let first = element.span.start - old.opening_prefix.len();
             let last = lines::line_around(stored, element.span.end).end;
             self.out.push_str(stored[first..last].strip_suffix('\r').unwrap_or(&stored[first..last]));
         } else {

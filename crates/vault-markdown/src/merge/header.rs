@@ -20,12 +20,10 @@ pub(super) struct Header {
 }
 
 pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, MergeError> {
-    let shown_block = &shown.view.text[..shown.header_len];
-    let is_kept = new.starts_with(shown_block) && (shown_block.ends_with('\n') || new.len() == shown.header_len);
-    if is_kept {
-        return Ok(header(shown.stored_block(), shown.header_len));
+    if let Some(header) = kept(shown, new, ending) {
+        return Ok(header);
     }
-    let Some(block) = frontmatter::read(new) else { return Ok(header(shown.stored_block(), 0)) };
+    let Some(block) = frontmatter::read(new) else { return without_block(shown, new) };
     if let FrontmatterState::Broken(problem) = block.state {
         return Err(MergeError::InvalidFrontmatter { line: problem.line, message: problem.message });
     }
@@ -39,6 +37,31 @@ pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, Me
 
 fn header(block: &str, body_start: usize) -> Header {
     Header { block: block.to_owned(), body_start, ignored_keys: Vec::new() }
+}
+
+/// A text without a block keeps the stored one, unless it is the view's block with a fence lost.
+fn without_block(shown: &Shown, new: &str) -> Result<Header, MergeError> {
+    let mut pairs = new.lines().zip(shown.view.text[..shown.header_len].lines());
+    if pairs.by_ref().take(2).filter(|(line, shown)| line == shown).count() == 2 {
+        return Err(MergeError::InvalidFrontmatter { line: 1, message: "the block is not closed by `---`".to_owned() });
+    }
+    Ok(header(shown.stored_block(), 0))
+}
+
+/// The stored block when the new text begins with what the view shows of it. Only its last line end may be new or gone.
+fn kept(shown: &Shown, new: &str, ending: &str) -> Option<Header> {
+    let shown_block = &shown.view.text[..shown.header_len];
+    let rest = new.strip_prefix(shown_block.strip_suffix('\n').unwrap_or(shown_block))?;
+    let stored = shown.stored_block();
+    match (rest.starts_with('\n'), shown_block.ends_with('\n')) {
+        (true, true) => Some(header(stored, shown.header_len)),
+        (true, false) => Some(header(&format!("{stored}{ending}"), shown.header_len + 1)),
+        (false, _) if rest.is_empty() => Some(header(
+            stored.strip_suffix('\n').map_or(stored, |line| line.strip_suffix('\r').unwrap_or(line)),
+            new.len(),
+        )),
+        (false, _) => None,
+    }
 }
 
 /// A block that could not be read is replaced whole, managed keys included: the caller saw it raw.

@@ -1,0 +1,279 @@
+//! Laws: what holds for every note.
+
+mod notes;
+
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use crate::*;
+use notes::{entries, line, noise, note, plain_note};
+
+fn shown(stored: &str) -> String {
+    view(stored, &ViewOptions::default()).text
+}
+
+fn merged(stored: &str, new: &str) -> Result<Merged, MergeError> {
+    merge(stored, new, &ViewOptions::default())
+}
+
+/// The frontmatter block that the view shows.
+fn header_len(stored: &str) -> usize {
+    view::Shown::of(stored, &ViewOptions::default()).header_len
+}
+
+/// Any text as the view will show it after it was merged.
+fn normal(text: &str, view: &str) -> String {
+    merge::incoming(text, view).into_owned()
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Insert(Index, String),
+    Remove(Index),
+    Swap(Index, Index),
+    Repeat(Index),
+    CutLastNewline,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        (any::<Index>(), line()).prop_map(|(at, line)| Change::Insert(at, line)),
+        any::<Index>().prop_map(Change::Remove),
+        (any::<Index>(), any::<Index>()).prop_map(|(one, other)| Change::Swap(one, other)),
+        any::<Index>().prop_map(Change::Repeat),
+        Just(Change::CutLastNewline),
+    ]
+}
+
+fn changed(body: &str, changes: &[Change]) -> String {
+    let mut lines: Vec<String> = body.split_inclusive('\n').map(str::to_owned).collect();
+    for change in changes {
+        let n_lines = lines.len();
+        match change {
+            Change::Insert(at, line) => lines.insert(at.index(n_lines + 1), line.clone()),
+            Change::CutLastNewline => {
+                let last = lines.pop().unwrap_or_default();
+                lines.push(last.trim_end_matches('\n').to_owned());
+            }
+            _ if n_lines == 0 => {}
+            Change::Remove(at) => drop(lines.remove(at.index(n_lines))),
+            Change::Swap(one, other) => lines.swap(one.index(n_lines), other.index(n_lines)),
+            Change::Repeat(at) => lines.push(lines[at.index(n_lines)].clone()),
+        }
+    }
+    lines.concat()
+}
+
+/// A stretch of `text` that begins and ends between characters.
+fn stretch(text: &str, at: Index, len: usize) -> std::ops::Range<usize> {
+    let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let first = at.index(places.len());
+    places[first]..places[(first + len).min(places.len() - 1)]
+}
+
+proptest! {
+    #[test]
+    fn writing_back_what_was_read_changes_no_byte(stored in note(), crlf in any::<bool>()) {
+        let text = shown(&stored);
+        let text = if crlf && !text.contains("\r\n") { text.replace('\n', "\r\n") } else { text };
+        let merged = merged(&stored, &text).unwrap();
+        prop_assert_eq!(merged.text, stored);
+        prop_assert!(merged.dropped.is_empty() && merged.ignored_keys.is_empty());
+    }
+
+    #[test]
+    fn a_changed_body_is_shown_as_it_was_written(stored in plain_note(), changes in prop::collection::vec(change(), 1..6)) {
+        let text = shown(&stored);
+        let header = header_len(&stored);
+        let line_end = if text[..header].ends_with('\n') { "" } else { "\n" };
+        let new = [&text[..header], line_end, &changed(&text[header..], &changes)].concat();
+        let merged = merged(&stored, &new).unwrap();
+        // What becomes an element is shown as one.
+        prop_assume!(parse(&merged.text).elements.is_empty());
+        prop_assert_eq!(shown(&merged.text), normal(&new, &text));
+    }
+
+    #[test]
+    fn changed_own_keys_are_shown_as_they_were_written(stored in plain_note(), entries in entries()) {
+        let own = entries.iter().filter(|entry| !MANAGED_KEYS.iter().any(|key| entry.contains(&format!("{key}:"))));
+        let (types, others): (Vec<&str>, Vec<&str>) = own.partition(|entry| entry.starts_with("type"));
+        let first = types.first().copied().unwrap_or("type: Note\n");
+        let text = shown(&stored);
+        let new = format!("---\n{first}{}---\n{}", others.concat(), &text[header_len(&stored)..]);
+        let merged = merged(&stored, &new).unwrap();
+        prop_assert_eq!(shown(&merged.text), normal(&new, &text));
+        let block = |stored: &str| parse(stored).frontmatter.filter(|block| block.problem().is_none());
+        if let Some(old) = block(&stored) {
+            let new = block(&merged.text);
+            for key in MANAGED_KEYS {
+                prop_assert_eq!(old.value(key), new.as_ref().and_then(|block| block.value(key)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_keeps_the_bytes_of_all_other_keys(stored in note(), key in "[a-c]{1,2}|tags|type|zeta", text in "[a-zé:' ]{0,6}") {
+        if let Ok(after) = set_key(&stored, &key, &Value::string(text.as_str())) {
+            let block = parse(&after).frontmatter.unwrap();
+            prop_assert_eq!(block.value(&key).and_then(Value::as_str), Some(text.as_str()));
+            let kept = |stored: &str| -> Vec<String> {
+                let Some(block) = parse(stored).frontmatter else { return Vec::new() };
+                let others = block.entries.iter().filter(|entry| entry.key != key);
+                others.map(|entry| stored[entry.span.clone()].to_owned()).collect()
+            };
+            prop_assert_eq!(kept(&after), kept(&stored));
+            prop_assert_eq!(body_of(&after), body_of(&stored));
+        }
+    }
+
+    #[test]
+    fn setting_an_absent_key_and_unsetting_it_gives_the_first_bytes(stored in note(), text in "[a-z:# ]{0,6}") {
+        let document = parse(&stored);
+        let bare = document.frontmatter.as_ref().is_some_and(|block| block.yaml.is_empty());
+        if let Ok(after) = set_key(&stored, "absent", &Value::string(text)) && !bare {
+            prop_assert_eq!(unset_key(&after, "absent").unwrap(), stored);
+        }
+    }
+
+    #[test]
+    fn adding_to_a_list_and_removing_gives_the_first_bytes(stored in note(), item in "[a-z]{9}") {
+        let has_list = |block: &Frontmatter| matches!(block.value("tags"), Some(Value::List(_)));
+        if parse(&stored).frontmatter.as_ref().is_some_and(has_list) && let Ok(after) = add_to_list(&stored, "tags", std::slice::from_ref(&item)) {
+            prop_assert_eq!(tags(&parse(&after)).last() == Some(&item) || !parse(&after).tags.is_empty(), true);
+            prop_assert_eq!(remove_from_list(&after, "tags", |tag| tag == item).unwrap(), stored);
+        }
+    }
+
+    #[test]
+    fn an_edit_changes_no_line_that_it_did_not_match(
+        stored in plain_note(), at in any::<Index>(), len in 1_usize..12, new in "[a-c\n]{0,5}", all in any::<bool>()
+    ) {
+        let text = shown(&stored);
+        let header = header_len(&stored);
+        let range = stretch(&text[header..], at, len);
+        let old = &text[header..][range.clone()];
+        if let Ok(edited) = edit(&stored, old, &new, all, &ViewOptions::default()) && text.find(old).is_some_and(|first| first >= header) {
+            let wanted = if all { text[header..].replace(old, &new) } else { text[header..].replacen(old, &new, 1) };
+            prop_assume!(parse(&edited.text).elements.is_empty());
+            prop_assert_eq!(shown(&edited.text), [&text[..header], &wanted].concat());
+            let body = body_of(&stored);
+            let first = text[header..].find(old).unwrap();
+            let last = text[header..].rfind(old).unwrap() + old.len();
+            let before = text[header..header + first].matches('\n').count();
+            let after = text[header + last..].split_inclusive('\n').skip(1).count();
+            let lines: Vec<&str> = body.split_inclusive('\n').collect();
+            prop_assert!(body_of(&edited.text).starts_with(&lines[..before].concat()));
+            prop_assert!(edited.text.ends_with(&lines[lines.len() - after..].concat()));
+        }
+    }
+
+    #[test]
+    fn an_edit_and_its_inverse_give_the_first_bytes(stored in note(), at in any::<Index>(), len in 1_usize..12, new in "[X-Z]{1,3}") {
+        let text = shown(&stored);
+        let header = header_len(&stored);
+        let range = stretch(&text[header..], at, len);
+        let old = &text[header..][range];
+        let options = ViewOptions::default();
+        if let Ok(edited) = edit(&stored, old, &new, false, &options)
+            && !old.contains('\n')
+            && shown(&edited.text).matches(&new).count() == 1
+            && edited.dropped.is_empty()
+        {
+            prop_assert_eq!(edit(&edited.text, &new, old, false, &options).unwrap().text, stored);
+        }
+    }
+
+    #[test]
+    fn an_element_survives_with_its_placeholder_or_is_reported(stored in note(), gone in prop::collection::vec(any::<bool>(), 8), line in line()) {
+        let before = view(&stored, &ViewOptions::default());
+        let mut text = before.text.clone();
+        let mut dropped = Vec::new();
+        for (element, _) in before.elements.iter().zip(&gone).filter(|(_, gone)| **gone) {
+            text = without_placeholder(&text, &element.id);
+            dropped.push(element.id.clone());
+        }
+        text.push_str(&format!("\n\n{line}"));
+        let merged = merged(&stored, &text).unwrap();
+        let reported: Vec<String> = merged.dropped.iter().map(|block| block.id.clone()).collect();
+        prop_assert_eq!(&reported, &dropped);
+        let payloads = |stored: &str| -> Vec<String> { parse(stored).elements.into_iter().map(|element| element.content).collect() };
+        let kept: Vec<String> = payloads(&stored).into_iter().zip(before.elements).filter(|(_, shown)| !dropped.contains(&shown.id)).map(|(payload, _)| payload).collect();
+        let mut left = payloads(&merged.text);
+        for payload in kept {
+            let place = left.iter().position(|other| *other == payload);
+            prop_assert!(place.is_some(), "{payload:?} of {}", merged.text);
+            left.remove(place.unwrap());
+        }
+    }
+
+    #[test]
+    fn parsing_never_panics_and_its_spans_fit(text in noise()) {
+        check_spans(&text);
+        let text = format!("---\n{text}\n---\n{text}");
+        check_spans(&text);
+        let shown = view(&text, &ViewOptions::default());
+        prop_assert_eq!(merged(&text, &shown.text).unwrap().text, text.clone());
+        for line in 1..=shown.n_lines() {
+            prop_assert!(shown.is_added(line) != shown.file_line(line).is_some());
+        }
+        excerpt(&text, 20);
+    }
+
+    #[test]
+    fn any_text_can_be_taken_back(stored in note(), text in noise(), old in "[a-c\n#]{1,3}") {
+        if let Ok(merged) = merged(&stored, &text) {
+            shown(&merged.text);
+        }
+        let _ = edit(&stored, &old, &text, true, &ViewOptions::default());
+        let _ = compose(&text, Some(&old), &[]);
+    }
+
+    #[test]
+    fn a_respelled_link_leads_where_it_was_told(stored in note(), path in "[a-zé日 ()'&%,.\\-]{1,8}\\.md") {
+        let links = parse(&stored).links;
+        for (index, link) in links.iter().enumerate().filter(|(_, link)| !matches!(link.kind, LinkKind::External)) {
+            let Some(spelled) = link.spell(&stored, path.trim()) else { continue };
+            let mut after = stored.clone();
+            after.replace_range(link.destination.clone(), &spelled);
+            let again = parse(&after).links;
+            prop_assert_eq!(again.len(), links.len(), "{}", after);
+            prop_assert_eq!(&again[index].target, path.trim(), "{}", after);
+            prop_assert_eq!(&again[index].fragment, &link.fragment);
+        }
+    }
+}
+
+fn body_of(stored: &str) -> &str {
+    &stored[parse(stored).body]
+}
+
+/// The text without the placeholder's lines, or without the image that it is the destination of.
+fn without_placeholder(text: &str, id: &str) -> String {
+    let inline = format!("![alt](vault-block:{id})");
+    if text.contains(&inline) {
+        return text.replace(&inline, "");
+    }
+    let opening = format!("vault-block id={id} kind=");
+    let at = text.find(&opening).unwrap();
+    let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let n_bytes: usize = text[start..].split_inclusive('\n').take(3).map(str::len).sum();
+    [&text[..start], "\n", &text[start + n_bytes..]].concat()
+}
+
+fn check_spans(text: &str) {
+    let document = parse(text);
+    let spans = (document.links.iter().flat_map(|link| [&link.span, &link.destination, &link.text]))
+        .chain(document.headings.iter().flat_map(|heading| [&heading.span, &heading.section]))
+        .chain(document.blocks.iter().map(|block| &block.span))
+        .chain(document.elements.iter().map(|element| &element.span))
+        .chain(document.frontmatter.iter().flat_map(|block| block.entries.iter().map(|entry| &entry.span)));
+    for span in spans {
+        assert!(text.get(span.clone()).is_some(), "{span:?} of {text:?}");
+    }
+    for tag in &document.tags {
+        assert_eq!(text[tag.span.clone()], format!("#{}", tag.name));
+    }
+    for id in &document.block_ids {
+        assert_eq!(text[id.span.clone()], format!("^{}", id.id));
+    }
+}
