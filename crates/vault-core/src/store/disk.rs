@@ -53,11 +53,8 @@ pub trait Disk: Send + Sync {
     /// Tells whether files made in this folder would get rights from it, which a file renamed into it does not.
     fn shapes_new_files(&self, folder: &Folder) -> bool;
 
-    /// Does both, at the same time where that is faster.
-    fn both(&self, one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
-        one();
-        other();
-    }
+    /// Tells whether two threads that sync at the same time are faster than one.
+    fn syncs_in_parallel(&self) -> bool;
     /// Returns the time by the clock that stamps the files.
     fn now(&self) -> Timestamp;
     /// Returns a random number.

@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the one room with a disk")]
 
 pub mod disk;
+mod helper;
 mod history;
 #[cfg(test)]
 mod laws;
@@ -57,6 +58,7 @@ pub struct Store {
     machine: OnceLock<MachineId>,
     state: Option<state::State>,
     turn: lock::Turn<writing::Desk>,
+    helper: helper::Helper,
     class: OnceLock<Class>,
     history: Mutex<history::Reader>,
 }
@@ -145,7 +147,8 @@ impl Store {
 
     fn with(disk: Arc<dyn Disk>, machine: OnceLock<MachineId>) -> Store {
         let turn = lock::Turn::new(writing::Desk::default());
-        Store { disk, machine, state: None, turn, class: OnceLock::new(), history: Mutex::default() }
+        let (helper, class, history) = (helper::Helper::default(), OnceLock::new(), Mutex::default());
+        Store { disk, machine, state: None, turn, helper, class, history }
     }
 
     /// Reads a whole regular file. Larger than `limit` bytes is `too_large`; a pipe or a device never makes us wait.

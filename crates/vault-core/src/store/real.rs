@@ -205,11 +205,8 @@ impl Disk for RealDisk {
         fd(folder).is_ok_and(attributes::hands_down)
     }
 
-    fn both(&self, one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
-        std::thread::scope(|scope| {
-            scope.spawn(other);
-            one();
-        });
+    fn syncs_in_parallel(&self) -> bool {
+        true
     }
 
     fn now(&self) -> Timestamp {

@@ -540,15 +540,8 @@ impl Disk for SimDisk {
         false
     }
 
-    fn both(&self, one: &mut (dyn FnMut() + Send), other: &mut (dyn FnMut() + Send)) {
-        let turned = self.world().random() % 2 == 1;
-        if turned {
-            other();
-            one();
-        } else {
-            one();
-            other();
-        }
+    fn syncs_in_parallel(&self) -> bool {
+        false
     }
 
     fn now(&self) -> Timestamp {

@@ -1,6 +1,7 @@
 //! The road of a write: look, lock, look again, prepare, put in place.
 
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 use super::disk::{At, Disk, EntryKind, Folder, join};
 use super::record::{Change, Record, RecordKind};
@@ -31,7 +32,7 @@ pub(super) fn replace(
     let rooms = writing.rooms.clone();
     let (folder, name) = parent(store, path)?;
     let note = folder.at(name);
-    let old = expect_version(path, store.read_at(path, note, MAX_NOTE_BYTES)?, expected)?;
+    let old = look_again(store, path, note, present, expected)?;
     let change = Change { path: path.clone(), before: Some(old.version.clone()), after: Some(version.clone()) };
     let record = writing.record(RecordKind::Write, change, by);
     let contents = [(&version, bytes), (&old.version, &old.bytes[..])];
@@ -106,6 +107,22 @@ fn present(store: &Store, path: &VaultPath, expected: &Version) -> Result<Conten
     expect_version(path, store.read_at(path, folder.at(name), MAX_NOTE_BYTES)?, expected)
 }
 
+/// Reads again under the lock, unless the file is the one seen before. An outside save that this misses, because a clock
+/// ticks too slowly, is what comes out of the swap, and goes back.
+fn look_again(
+    store: &Store,
+    path: &VaultPath,
+    note: At,
+    present: Content,
+    expected: &Version,
+) -> Result<Content, VaultError> {
+    let stat = store.disk.stat(note).map_err(|error| store.refusal(path, Doing::Writing, error))?;
+    if stat.same_state(&present.stat) {
+        return Ok(present);
+    }
+    expect_version(path, store.read_at(path, note, MAX_NOTE_BYTES)?, expected)
+}
+
 fn expect_version(path: &VaultPath, content: Content, expected: &Version) -> Result<Content, VaultError> {
     if content.version == *expected {
         return Ok(content);
@@ -128,11 +145,22 @@ fn prepare(
 ) -> std::io::Result<()> {
     let (disk, rooms) = (writing.store.disk.clone(), writing.rooms.clone());
     let ready = writing.log().prepare(record.clone(), contents)?;
-    let (mut staged, mut logged) = (Ok(()), Ok(()));
+    let ready = Arc::new(ready);
+    let write = {
+        let (disk, ready) = (disk.clone(), ready.clone());
+        move || ready.write(&*disk, &rooms.log, true)
+    };
     let (_, bytes) = contents[0];
-    disk.both(&mut || staged = disk.stage(temp.new(), bytes, like), &mut || {
-        logged = ready.write(&*disk, &rooms.log, true);
-    });
+    let stage = || disk.stage(temp.new(), bytes, like);
+    let (staged, logged) = if disk.syncs_in_parallel() {
+        let logged = writing.store.helper.start(write);
+        (stage(), logged.recv().unwrap_or_else(|_| Err(std::io::Error::other("the helping thread ended"))))
+    } else if disk.random() % 2 == 0 {
+        (stage(), write())
+    } else {
+        let logged = write();
+        (stage(), logged)
+    };
     writing.log().appended(&ready, &logged);
     if staged.is_ok() && logged.is_ok() {
         return Ok(());
