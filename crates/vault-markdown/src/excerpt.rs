@@ -47,7 +47,7 @@ fn beginning(body: &str, max_chars: usize) -> &str {
     if body.len() <= wanted {
         return body;
     }
-    let cut = body.floor_char_boundary(wanted);
+    let cut = (0..=wanted).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
     &body[..body[..cut].rfind('\n').map_or(cut, |newline| newline + 1)]
 }
 

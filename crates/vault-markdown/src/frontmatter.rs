@@ -5,6 +5,8 @@
 
 mod change;
 mod list;
+mod list_change;
+mod render;
 mod scalar;
 mod segments;
 mod yaml;
@@ -12,8 +14,9 @@ mod yaml;
 use std::ops::Range;
 
 use crate::lines;
-pub use change::{FrontmatterError, add_to_list, remove_from_list, set_key, unset_key};
+pub use change::{FrontmatterError, set_key, unset_key};
 pub(crate) use list::items as list_items;
+pub use list_change::{add_to_list, remove_from_list};
 pub(crate) use scalar::{quote_like, render as render_string};
 
 /// Frontmatter keys that callers get as fields; the view hides them and never changes them.

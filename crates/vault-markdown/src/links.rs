@@ -95,3 +95,118 @@ pub(crate) fn split_fragment(stored: &str, destination: Range<usize>) -> (Range<
         None => (destination, None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kind, destination, target, fragment and text of each link.
+    fn links(stored: &str) -> Vec<String> {
+        let show = |link: &Link| {
+            let fragment = link.fragment.as_ref().map_or(String::new(), |fragment| format!("#{fragment}"));
+            let raw = &stored[link.destination.clone()];
+            format!("{:?} {raw} -> {}{fragment} ({})", link.kind, link.target, &stored[link.text.clone()])
+        };
+        crate::parse(stored).links.iter().map(show).collect()
+    }
+
+    #[test]
+    fn wikilinks_are_cut_into_path_fragment_and_alias() {
+        assert_eq!(
+            links("[[a]] ![[b c|300]] [[d#E: f|g *h*]] [[#i]] [[j#^k]] [[ l ]]\n"),
+            [
+                "Wikilink a -> a ()",
+                "WikiEmbed b c -> b c (300)",
+                "Wikilink d -> d#E: f (g *h*)",
+                "Wikilink  -> #i ()",
+                "Wikilink j -> j#^k ()",
+                "Wikilink l -> l ()",
+            ]
+        );
+        assert_eq!(links("| a |\n|---|\n| [[x#y\\|z]] `[[q\\|r]]` |\n"), ["Wikilink x -> x#y (z)"]);
+    }
+
+    #[test]
+    fn markdown_destinations_are_located_and_decoded() {
+        assert_eq!(
+            links("[a](b%20c.md#d%20e \"t\") ![f](<g h.png>) [i](j\\)k.md) [l](m(n).md) [o](#p) [q](r&amp;s.md)\n"),
+            [
+                "Markdown b%20c.md -> b c.md#d e (a)",
+                "Image g h.png -> g h.png (f)",
+                "Markdown j\\)k.md -> j)k.md (i)",
+                "Markdown m(n).md -> m(n).md (l)",
+                "Markdown  -> #p (o)",
+                "Markdown r&amp;s.md -> r&s.md (q)",
+            ]
+        );
+        assert_eq!(
+            links("> [a](\n> b.md) [![c](d.png)](e.md) [x\\]](y.md) [](z.md)\n"),
+            [
+                "Markdown b.md -> b.md (a)",
+                "Markdown e.md -> e.md (![c](d.png))",
+                "Image d.png -> d.png (c)",
+                "Markdown y.md -> y.md (x\\])",
+                "Markdown z.md -> z.md ()",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_definition_is_one_link_however_often_it_is_used() {
+        assert_eq!(
+            links("[a][r] [r] [r][]\n\n[r]: b%20c.md#d \"t\"\n[^n]: x.md\n\n> [s]: <e f.md>\n"),
+            ["ReferenceDefinition b%20c.md -> b c.md#d ()", "ReferenceDefinition e f.md -> e f.md ()"]
+        );
+    }
+
+    #[test]
+    fn urls_lead_out_of_the_vault() {
+        assert_eq!(
+            links(
+                "<https://a.b/c> [d](https://e.f/g%20h#i) [j](mailto:k@l) ![m](//n/o) ![p](data:image/gif;base64,AA)\n"
+            ),
+            [
+                "External https://a.b/c -> https://a.b/c (https://a.b/c)",
+                "External https://e.f/g%20h#i -> https://e.f/g%20h#i (d)",
+                "External mailto:k@l -> mailto:k@l (j)",
+                "External //n/o -> //n/o (m)",
+            ]
+        );
+    }
+
+    #[test]
+    fn html_attributes_are_links_and_comments_are_not() {
+        assert_eq!(
+            links(
+                "<div>\n<a class=x href = \"b%20c.md#d\">\n</div>\n\nText <img src='e.png'> <!-- <a href=\"f\"> -->\n"
+            ),
+            ["Html b%20c.md -> b c.md#d ()", "Html e.png -> e.png ()"]
+        );
+    }
+
+    #[test]
+    fn frontmatter_values_hold_links_and_attachments() {
+        assert_eq!(
+            links(
+                "---\nup: \"[[a#b|c]]\" # [[no]]\nrelated:\n  - '[[it''s]]'\n  - [[d]]\nattachments: [e f.pdf, 'g.csv']\n---\n"
+            ),
+            [
+                "Frontmatter a -> a#b (c)",
+                "Frontmatter it''s -> it's ()",
+                "Frontmatter d -> d ()",
+                "Attachment e f.pdf -> e f.pdf ()",
+                "Attachment g.csv -> g.csv ()",
+            ]
+        );
+    }
+
+    #[test]
+    fn code_math_and_comments_hold_no_links() {
+        assert_eq!(
+            links(
+                "`[[a]]` $[[b]]$ %%[[c]]%%\n\n```\n[[d]]\n```\n\n    [[e]]\n\n%%\n\n[[f]]\n\n%%\n50%% [[g]]\n\n%% open\n"
+            ),
+            ["Wikilink g -> g ()"]
+        );
+    }
+}

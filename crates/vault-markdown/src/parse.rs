@@ -3,13 +3,14 @@
 mod comments;
 mod depth;
 mod elements;
+mod outline;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, LinkType, OffsetIter, Options, Parser, Tag as MdTag, TagEnd};
 
-use crate::document::{Block, BlockId, BlockKind, Document, Heading};
+use crate::document::{Block, BlockKind, Document, Heading};
 use crate::frontmatter;
 use crate::lines;
 use crate::links::{self, Link, LinkKind, Spelling};
@@ -17,6 +18,7 @@ use crate::tags;
 use comments::Comments;
 pub(crate) use elements::DEFAULT_KINDS;
 use elements::{Fence, assign_ids, image_element};
+use outline::{block_id, close_sections};
 
 /// Parses a note: one pass over its Markdown, one over its frontmatter.
 ///
@@ -359,29 +361,6 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
 
 pub(crate) fn is_inline(tag: &TagEnd) -> bool {
     matches!(tag, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
-}
-
-/// A section ends where the next heading of the same or a higher rank begins.
-fn close_sections(headings: &mut [Heading]) {
-    let mut open: Vec<usize> = Vec::new();
-    for index in 0..headings.len() {
-        let (level, start) = (headings[index].level, headings[index].span.start);
-        while let Some(above) = open.pop_if(|above| headings[*above].level >= level) {
-            headings[above].section.end = start;
-        }
-        open.push(index);
-    }
-}
-
-/// The `^id` at the end of a stretch that ends a line.
-fn block_id(stored: &str, stretch: Range<usize>, fresh: bool) -> Option<BlockId> {
-    let text = stored[stretch.clone()].trim_end();
-    let caret = text.rfind('^')?;
-    let id = &text[caret + 1..];
-    let stands_alone = if caret == 0 { fresh } else { text[..caret].ends_with([' ', '\t']) };
-    let is_id = !id.is_empty() && id.chars().all(|c| c.is_alphanumeric() || c == '-');
-    let start = stretch.start + caret;
-    (stands_alone && is_id).then(|| BlockId { id: id.to_owned(), span: start..start + 1 + id.len() })
 }
 
 /// The text whose events [`body`] reads, for others that walk them.

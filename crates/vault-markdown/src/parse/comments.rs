@@ -26,8 +26,8 @@ impl Comments {
         let mut ranges = Vec::new();
         let mut marks = self.0.iter().peekable();
         while let Some(open) = marks.next() {
-            let closes = |close: &&Mark| open.begins_line || close.block == open.block;
-            if let Some(close) = marks.next_if(|close| closes(&close)) {
+            let closes = |close: &Mark| open.begins_line || close.block == open.block;
+            if let Some(close) = marks.next_if(|close| closes(close)) {
                 ranges.push(open.at..close.at + 2);
             }
         }

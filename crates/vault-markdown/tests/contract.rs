@@ -1,0 +1,267 @@
+//! What callers may rely on of the view, sentence by sentence, with exact bytes.
+
+use vault_markdown::{
+    DroppedBlock, EditError, MergeError, Merged, ViewOptions, add_to_list, compose, edit, merge, remove_from_list, view,
+};
+
+fn shown(stored: &str) -> String {
+    view(stored, &ViewOptions::default()).text
+}
+
+fn merged(stored: &str, new: &str) -> Merged {
+    merge(stored, new, &ViewOptions::default()).expect("the new text can be stored")
+}
+
+fn refused(stored: &str, new: &str) -> MergeError {
+    merge(stored, new, &ViewOptions::default()).expect_err("the new text cannot be stored")
+}
+
+fn edited(stored: &str, old: &str, new: &str) -> Result<String, EditError> {
+    edit(stored, old, new, false, &ViewOptions::default()).map(|merged| merged.text)
+}
+
+/// Stored, the text that is written, stored afterwards.
+fn check_merges(cases: &[(&str, &str, &str)]) {
+    for (stored, new, after) in cases {
+        assert_eq!(merged(stored, new).text, *after, "{new:?} onto {stored:?}");
+    }
+}
+
+#[test]
+fn the_view_has_line_feeds_no_byte_order_mark_and_a_type() {
+    for (stored, view) in [
+        ("", "---\ntype: Note\n---\n"),
+        ("\u{feff}a\r\nb\rc\nd", "---\ntype: Note\n---\na\nb\rc\nd"),
+        ("---\n---\n\n# T\n", "---\ntype: Note\n---\n\n# T\n"),
+        ("---\n# hi\n---\n", "---\ntype: Note\n# hi\n---\n"),
+        ("---\r\nb: 1\r\n# ty\r\ntype: Guide\r\n---\r\n", "---\n# ty\ntype: Guide\nb: 1\n---\n"),
+        ("---\n\nprose\n\n---\n", "---\ntype: Note\n---\n---\n\nprose\n\n---\n"),
+        ("---\na: \"x\nb: 1\n---\n", "---\na: \"x\nb: 1\n---\n"),
+    ] {
+        assert_eq!(shown(stored), view, "{stored:?}");
+    }
+}
+
+#[test]
+fn managed_keys_are_hidden_and_own_keys_are_as_written() {
+    let stored =
+        "---\n# mine\nzeta: 'x'   # why\ntitle: T\n# of tags\ntags:\n  - a\n\nalpha: [1,  2]\n# end\n---\nText.\n";
+    assert_eq!(shown(stored), "---\ntype: Note\n# mine\nzeta: 'x'   # why\nalpha: [1,  2]\n# end\n---\nText.\n");
+}
+
+#[test]
+fn each_view_line_knows_its_file_line() {
+    let stored = "---\ntitle: T\nb: 1\ntype: G\n---\n```chart\na\nb\n```\nx\n";
+    let view = view(stored, &ViewOptions::default());
+    let lines: Vec<Option<usize>> = (1..=view.n_lines()).map(|line| view.file_line(line)).collect();
+    assert_eq!(lines, [Some(1), Some(4), Some(3), Some(5), Some(6), Some(7), Some(9), Some(10)]);
+    assert_eq!((view.file_line(0), view.file_line(99).is_some()), (None, true));
+    assert!(!view.is_added(2));
+}
+
+#[test]
+fn a_failing_block_says_where_and_is_kept() {
+    let stored = "---\na: \"x\nb: 1\n---\nText.\n";
+    let error = view(stored, &ViewOptions::default()).frontmatter_error.unwrap();
+    assert!(error.line >= 2 && !error.message.is_empty());
+    check_merges(&[
+        (stored, "---\na: \"x\nb: 1\n---\nNew.\n", "---\na: \"x\nb: 1\n---\nNew.\n"),
+        (stored, "New.\n", "---\na: \"x\nb: 1\n---\nNew.\n"),
+        (stored, "---\na: x\ntitle: T\n---\nText.\n", "---\na: x\ntitle: T\n---\nText.\n"),
+    ]);
+    let still_broken = refused(stored, "---\na: \"y\nb: 1\n---\nText.\n");
+    assert!(matches!(still_broken, MergeError::InvalidFrontmatter { .. }));
+}
+
+#[test]
+fn a_block_replaces_the_own_keys_none_keeps_them_and_an_empty_one_removes_them() {
+    let stored = "---\r\na: 1\r\ntitle: T\r\nb: 2\r\n---\r\nText.\r\n";
+    check_merges(&[
+        (stored, "---\ntype: Note\nb: 3\na: 1\n---\nText.\n", "---\r\nb: 3\r\na: 1\r\ntitle: T\r\n---\r\nText.\r\n"),
+        (stored, "New.\n", "---\r\na: 1\r\ntitle: T\r\nb: 2\r\n---\r\nNew.\r\n"),
+        (stored, "---\n---\nText.\n", "---\r\ntitle: T\r\n---\r\nText.\r\n"),
+        ("---\na: 1\n---\nText.\n", "---\n---\nText.\n", "Text.\n"),
+        ("---\n---\nText.\n", "---\n---\nNew.\n", "---\n---\nNew.\n"),
+        ("Text.\n", "---\ntype: Note\n---\nNew.\n", "New.\n"),
+        ("Text.\n", "---\ntype: Plant\n---\nText.\n", "---\ntype: Plant\n---\nText.\n"),
+        ("---\nz: 1\ntype: G\na: 2\n---\n", "---\ntype: H\na: 2\nz: 1\n---\n", "---\na: 2\nz: 1\ntype: H\n---\n"),
+    ]);
+}
+
+#[test]
+fn managed_keys_in_a_new_block_are_ignored_and_listed() {
+    let merged = merged("---\ntags: [a]\n---\n", "---\ntitle: X\n'tags': [b]\nown: 1\n---\n");
+    assert_eq!(merged.text, "---\ntags: [a]\nown: 1\n---\n");
+    assert_eq!(merged.ignored_keys, ["title", "tags"]);
+}
+
+#[test]
+fn a_body_that_would_read_as_frontmatter_gets_an_empty_block() {
+    let new = "---\ntype: Note\n---\n---\na: 1\n---\n";
+    check_merges(&[("", new, "---\n---\n---\na: 1\n---\n")]);
+    assert_eq!(shown("---\n---\n---\na: 1\n---\n"), new);
+}
+
+#[test]
+fn a_block_that_lost_its_fence_is_refused() {
+    let error = refused("---\na: 1\n---\nText.\n", "---\ntype: Note\na: 1\nText.\n");
+    assert!(matches!(error, MergeError::InvalidFrontmatter { line: 1, .. }));
+}
+
+#[test]
+fn untouched_lines_keep_their_endings_and_new_ones_take_the_dominant() {
+    let stored = "one\r\ntwo\nthree\r\nfour\r\nsame\nsame\r\n";
+    let header = "---\ntype: Note\n---\n";
+    check_merges(&[
+        (
+            stored,
+            &format!("{header}one\nTWO\nthree\nfour\nsame\nsame\n"),
+            "one\r\nTWO\r\nthree\r\nfour\r\nsame\nsame\r\n",
+        ),
+        (stored, &format!("{header}one\r\ntwo\r\nthree\r\nfour\r\nsame\r\nsame\r\n"), stored),
+        ("\u{feff}a\r\n", "\u{feff}b\nc", "\u{feff}b\r\nc"),
+    ]);
+    assert_eq!(edited(stored, "two", "2").unwrap(), stored.replace("two", "2"));
+}
+
+#[test]
+fn an_edit_is_exact_and_unique() {
+    let stored = "---\ntitle: T\n---\na\nTYPE\na\n";
+    assert_eq!(edited(stored, "", "x"), Err(EditError::Empty));
+    assert_eq!(edited(stored, "b", "x"), Err(EditError::NoMatch));
+    assert_eq!(edited(stored, "title", "x"), Err(EditError::NoMatch));
+    assert_eq!(edited(stored, "a\n", "x"), Err(EditError::NotUnique { lines: vec![4, 6] }));
+    let all = edit(stored, "a\n", "$& \\1\n", true, &ViewOptions::default()).unwrap();
+    assert_eq!((all.text.as_str(), all.replacements), ("---\ntitle: T\n---\n$& \\1\nTYPE\n$& \\1\n", 2));
+}
+
+#[test]
+fn a_line_that_only_the_view_has_is_matched_whole_or_not_at_all() {
+    assert_eq!(edited("Text.\n", "Note", "x"), Err(EditError::NoMatch));
+    assert_eq!(edited("Text.\n", "type: Note", "type: Plant").unwrap(), "---\ntype: Plant\n---\nText.\n");
+    assert_eq!(edited("# A\n", "\n# A", "\n# B").unwrap(), "# B\n");
+    assert_eq!(edited("A Note.\n", "Note", "x").unwrap(), "A x.\n");
+    assert_eq!(edited("---\na: 1\n---\n", "type: Note\na: 1", "type: Note\na: 2").unwrap(), "---\na: 2\n---\n");
+}
+
+#[test]
+fn elements_are_placeholders_that_carry_them_through() {
+    let stored =
+        "A\n\n```vault-block id=c1 kind=chart\nSales by quarter\n{\"a\": 1}\n```\n\n> ```drawio\n> <x>\n> ```\n";
+    let view = view(stored, &ViewOptions::default());
+    assert_eq!(view.elements[1].id, "drawio-c87add6c");
+    let text = "---\ntype: Note\n---\nA\n\n```vault-block id=c1 kind=chart\nSales by quarter\n```\n\n\
+                > ```vault-block id=drawio-c87add6c kind=drawio\n> drawio\n> ```\n";
+    assert_eq!(view.text, text);
+    let moved = "> - ```vault-block id=c1 kind=chart\n>   Another label\n>   ```\nB\n";
+    let merged = merged(stored, moved);
+    assert_eq!(merged.text, "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   {\"a\": 1}\n>   ```\nB\n");
+    assert_eq!(merged.placeholders, ["c1"]);
+    assert_eq!(merged.dropped, [DroppedBlock { id: "drawio-c87add6c".into(), label: "drawio".into() }]);
+}
+
+#[test]
+fn unknown_and_repeated_placeholders_are_refused() {
+    let stored = "```chart\na: 1\n```\n";
+    let id = &view(stored, &ViewOptions::default()).elements[0].id;
+    let block = format!("```vault-block id={id} kind=chart\nchart\n```\n");
+    let twice = MergeError::UnknownBlock { id: id.clone(), twice: true };
+    assert_eq!(refused(stored, &block.repeat(2)), twice);
+    let unknown = |id: &str| MergeError::UnknownBlock { id: id.to_owned(), twice: false };
+    assert_eq!(refused(stored, "```vault-block id=x kind=chart\nl\n```\n"), unknown("x"));
+    assert_eq!(refused(stored, "![a](vault-block:y)\n"), unknown("y"));
+    assert_eq!(refused(stored, block.trim_end_matches("```\n")), MergeError::UnclosedBlock { id: id.clone() });
+    assert!(compose(&block, None, &[]).is_err());
+}
+
+#[test]
+fn long_data_images_show_their_id_and_short_ones_stay() {
+    let uri = format!("data:image/png;base64,{}", "A".repeat(300));
+    let stored = format!("| a |\n|---|\n| ![x]({uri} \"t\") |\n\n![y](data:image/gif;base64,AA)\n");
+    let view = view(&stored, &ViewOptions::default());
+    let id = view.elements[0].id.clone();
+    assert!(view.text.contains(&format!("| ![x](vault-block:{id} \"t\") |\n")));
+    assert!(view.text.contains("![y](data:image/gif;base64,AA)\n"));
+    let new = format!("Moved: ![z](vault-block:{id}).\n");
+    assert_eq!(merged(&stored, &new).text, format!("Moved: ![z]({uri}).\n"));
+    assert_eq!(merged(&stored, "x\n").dropped[0].id, id);
+}
+
+#[test]
+fn a_setting_chooses_the_kinds_and_expanding_shows_what_is_stored() {
+    let stored = "```chart\na\n```\n\n```mermaid\nb\n```\n";
+    let expanded = ViewOptions { expand_blocks: true, ..ViewOptions::default() };
+    assert!(view(stored, &expanded).text.ends_with(stored));
+    let mermaid = ViewOptions { kinds: vec!["mermaid".into()], ..ViewOptions::default() };
+    let shown = view(stored, &mermaid);
+    assert_eq!(shown.elements.iter().map(|element| element.kind.as_str()).collect::<Vec<_>>(), ["mermaid"]);
+    assert_eq!(merge(stored, &shown.text, &mermaid).unwrap().text, stored);
+}
+
+#[test]
+fn equal_elements_are_numbered_and_own_ids_come_first() {
+    let stored = "```chart\na\n```\n```chart\na\n```\n```chart id=mine\nb\n```\n";
+    let ids: Vec<String> =
+        view(stored, &ViewOptions::default()).elements.into_iter().map(|element| element.id).collect();
+    assert_eq!(ids[1], format!("{}-2", ids[0]));
+    assert_eq!(ids[2], "mine");
+}
+
+#[test]
+fn list_edits_keep_the_style_of_the_list() {
+    let add = |stored: &str| add_to_list(stored, "tags", &["zeta".into()]).unwrap();
+    for (before, after) in [
+        ("---\na: 1\n---\n", "---\na: 1\ntags:\n  - zeta\n---\n"),
+        ("Text.\r\n", "---\r\ntags:\r\n  - zeta\r\n---\r\nText.\r\n"),
+        ("---\ntags:\n- a # x\n# y\n- 'b'\nc: 1\n---\n", "---\ntags:\n- a # x\n# y\n- 'b'\n- zeta\nc: 1\n---\n"),
+        ("---\ntags: [a,\n  b,]\n---\n", "---\ntags: [a,\n  b, zeta,]\n---\n"),
+        ("---\ntags: []\n---\n", "---\ntags: [zeta]\n---\n"),
+        ("---\ntags: # none\n---\n", "---\ntags: # none\n  - zeta\n---\n"),
+        ("---\ntags: red, 'blue\n---\n", "---\ntags: [red, '''blue', zeta]\n---\n"),
+        ("---\ntags: 2024 # year\n---\n", "---\ntags: ['2024', zeta] # year\n---\n"),
+        ("---\ntags: [ZETA]\n---\n", "---\ntags: [ZETA]\n---\n"),
+    ] {
+        assert_eq!(add(before), after);
+    }
+    let remove = |stored: &str| remove_from_list(stored, "tags", |tag| tag == "a").unwrap();
+    for (before, after) in [
+        ("---\ntags: [a, b, a, c]\n---\n", "---\ntags: [b, c]\n---\n"),
+        ("---\ntags:\n  - b\n  - a # x\nz: 1\n---\n", "---\ntags:\n  - b\nz: 1\n---\n"),
+        ("---\n# mine\ntags: a\nz: 1\n---\n", "---\nz: 1\n---\n"),
+        ("---\ntags: [b]\n---\n", "---\ntags: [b]\n---\n"),
+    ] {
+        assert_eq!(remove(before), after);
+    }
+    assert!(add_to_list("---\ntags: *x\nb: &x [a]\n---\n", "tags", &["z".into()]).is_err());
+    assert!(add_to_list("---\na: \"open\nkeep: yes\n---\n", "tags", &["z".into()]).is_err());
+}
+
+#[test]
+fn a_new_note_has_one_block() {
+    let new = |markdown: &str, title: Option<&str>| compose(markdown, title, &["river".into()]).unwrap().text;
+    assert_eq!(new("Body.\n", None), "---\ntags:\n  - river\n---\nBody.\n");
+    assert_eq!(
+        new("\u{feff}---\r\ntype: Note\r\npinned: true\r\ntags: [a]\r\nupdated: x\r\n---\r\nBody.\r\n", Some("A: b")),
+        "---\npinned: true\ntags: [a, river]\ntitle: 'A: b'\n---\nBody.\n"
+    );
+    let composed = compose("---\ntitle: x\n---\n#inline\n", None, &[]).unwrap();
+    assert_eq!((composed.text.as_str(), composed.tags), ("#inline\n", vec!["inline".to_owned()]));
+    assert!(matches!(compose("---\na: [\n---\n", None, &[]), Err(MergeError::InvalidFrontmatter { .. })));
+}
+
+#[test]
+fn large_and_hostile_notes_come_back_whole() {
+    let options = ViewOptions::default();
+    for pattern in ["[", "> ", "`", "*", "![", "<", "$", "[[", "- ", "#", "|", "\t", "a: ", "- a\n", "%%", "```\n"] {
+        for n_bytes in [1_000, 100_000] {
+            let filler = pattern.repeat(n_bytes / pattern.len());
+            for stored in [filler.clone(), format!("---\nk: {filler}\n---\n")] {
+                vault_markdown::parse(&stored);
+                let shown = view(&stored, &options);
+                assert_eq!(merge(&stored, &shown.text, &options).unwrap().text, stored);
+            }
+        }
+    }
+    let deep = format!("{} a\n{}[[x]]\n", ">".repeat(25_000), "a\n".repeat(25_000));
+    assert_eq!(vault_markdown::parse(&deep).links.len(), 1);
+}
