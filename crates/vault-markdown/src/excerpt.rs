@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
+use crate::limits::MAX_EXCERPT_BYTES;
 use crate::{frontmatter, lines, parse};
 
 /// The first `max_chars` characters of the body's text: markers off, white space single.
@@ -16,7 +17,18 @@ use crate::{frontmatter, lines, parse};
 /// ```
 pub fn excerpt(stored: &str, max_chars: usize) -> String {
     let start = frontmatter::read(stored).map_or(lines::bom_len(stored), |block| block.span.end);
-    let body = beginning(&stored[start..], max_chars);
+    let body = &stored[start..];
+    let mut n_bytes = max_chars.saturating_mul(8).saturating_add(1_024);
+    loop {
+        let found = first_text(beginning(body, n_bytes), max_chars);
+        if found.n_chars >= max_chars || n_bytes >= body.len().min(MAX_EXCERPT_BYTES) {
+            return found.text;
+        }
+        n_bytes = n_bytes.saturating_mul(16);
+    }
+}
+
+fn first_text(body: &str, max_chars: usize) -> Excerpt {
     let masked = parse::readable(body);
     let mut out = Excerpt { text: String::new(), n_chars: 0, max_chars, space: false };
     let mut hidden = 0_usize;
@@ -38,16 +50,15 @@ pub fn excerpt(stored: &str, max_chars: usize) -> String {
             break;
         }
     }
-    out.text
+    out
 }
 
-/// Enough of the body, cut at a line end where there is one.
-fn beginning(body: &str, max_chars: usize) -> &str {
-    let wanted = max_chars.saturating_mul(8).saturating_add(16_384);
-    if body.len() <= wanted {
+/// The first `n_bytes` of the body, cut at a line end where there is one.
+fn beginning(body: &str, n_bytes: usize) -> &str {
+    if body.len() <= n_bytes {
         return body;
     }
-    let cut = (0..=wanted).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
+    let cut = (0..=n_bytes).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
     &body[..body[..cut].rfind('\n').map_or(cut, |newline| newline + 1)]
 }
 
@@ -99,5 +110,7 @@ mod tests {
     fn a_huge_note_costs_no_more_than_its_beginning() {
         let stored = format!("{}\n", "word ".repeat(1_000_000));
         assert_eq!(excerpt(&stored, 9), "word word");
+        let late = format!("![x](data:image/png;base64,{})\n\ntext\n", "A".repeat(20_000));
+        assert_eq!(excerpt(&late, 9), "text");
     }
 }

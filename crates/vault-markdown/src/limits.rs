@@ -23,3 +23,6 @@ pub const MAX_ELEMENT_ID_CHARS: usize = 64;
 
 /// Lines around a change in a unified diff.
 pub const DIFF_CONTEXT_LINES: usize = 3;
+
+/// Bytes of a body in which an excerpt looks for text, once less was not enough.
+pub const MAX_EXCERPT_BYTES: usize = 1_000_000;

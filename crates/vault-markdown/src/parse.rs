@@ -80,19 +80,20 @@ struct Collector<'a, K> {
     text: Option<(Range<usize>, bool)>,
     fresh: bool,
     html: Option<Range<usize>>,
-    open_links: Vec<OpenLink>,
+    open_links: Vec<OpenLink<'a>>,
     fence: Option<Fence>,
     in_code: bool,
     heading: Option<Heading>,
     depth: usize,
     n_paragraphs: usize,
     comments: Comments,
+    has_comments: bool,
 }
 
 /// A link whose text is being read.
-struct OpenLink {
+struct OpenLink<'a> {
     span: Range<usize>,
-    url: String,
+    url: CowStr<'a>,
     is_wiki: bool,
     is_image: bool,
     is_reference: bool,
@@ -116,6 +117,7 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
             depth: 0,
             n_paragraphs: 0,
             comments: Comments::default(),
+            has_comments: stored.contains("%%"),
         }
     }
 
@@ -130,7 +132,7 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
         }
     }
 
-    fn event(&mut self, event: Event<'_>, range: Range<usize>) {
+    fn event(&mut self, event: Event<'a>, range: Range<usize>) {
         if !matches!(event, Event::Text(_)) {
             self.end_text(&event);
         }
@@ -154,7 +156,7 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
         }
     }
 
-    fn start(&mut self, tag: MdTag<'_>, range: Range<usize>) {
+    fn start(&mut self, tag: MdTag<'a>, range: Range<usize>) {
         self.fresh = true;
         match tag {
             MdTag::Paragraph => self.block(BlockKind::Paragraph, range),
@@ -256,7 +258,9 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
     fn end_stretch(&mut self, at_line_end: bool) {
         let Some((stretch, fresh)) = self.text.take() else { return };
         tags::find(self.stored, stretch.clone(), fresh, &mut self.document.tags);
-        self.comments.marks_in(self.stored, stretch.clone(), fresh, self.n_paragraphs);
+        if self.has_comments {
+            self.comments.marks_in(self.stored, stretch.clone(), fresh, self.n_paragraphs);
+        }
         if at_line_end {
             self.document.block_ids.extend(block_id(self.stored, stretch, fresh));
         }
@@ -278,11 +282,11 @@ impl<'a, K: AsRef<str>> Collector<'a, K> {
         }
     }
 
-    fn open_link(&mut self, kind: LinkType, url: CowStr<'_>, span: Range<usize>, is_image: bool) {
+    fn open_link(&mut self, kind: LinkType, url: CowStr<'a>, span: Range<usize>, is_image: bool) {
         self.open_links.push(OpenLink {
             text_end: span.start + 1 + usize::from(is_image),
             span,
-            url: url.into_string(),
+            url,
             is_wiki: matches!(kind, LinkType::WikiLink { .. }),
             is_reference: !matches!(
                 kind,
