@@ -1,5 +1,12 @@
 //! Odd entries, refused calls, and what a write keeps, on a real disk.
 #![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test plays the other programs"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;

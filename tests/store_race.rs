@@ -1,5 +1,12 @@
 //! Threads, processes and programs that do not ask us, all after the same note on a real disk.
 #![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test plays the other programs"
+)]
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};

@@ -13,6 +13,9 @@ mod history;
 mod laws;
 mod lock;
 mod log;
+#[cfg(any(test, not(unix)))]
+#[cfg_attr(unix, allow(dead_code, unreachable_pub, reason = "tested here, used elsewhere"))]
+mod portable;
 #[cfg(unix)]
 mod real;
 mod record;
@@ -34,6 +37,8 @@ use jiff::Timestamp;
 
 pub use disk::{Disk, EntryKind, Stat};
 pub use history::{Damage, History, Logged};
+#[cfg(not(unix))]
+pub use portable::RealDisk;
 #[cfg(unix)]
 pub use real::RealDisk;
 pub use record::{Change, Record, RecordKind};
@@ -125,7 +130,6 @@ pub struct Written {
 
 impl Store {
     /// Opens the vault in a folder of this computer. Nothing is made, in the vault or elsewhere.
-    #[cfg(unix)]
     pub fn open(root: &Path) -> Result<Store, VaultError> {
         let unavailable = |source| VaultError::VaultUnavailable { source };
         let disk = RealDisk::open(root).map_err(unavailable)?;
@@ -133,7 +137,6 @@ impl Store {
     }
 
     /// Opens the vault in a folder that is already opened.
-    #[cfg(unix)]
     pub fn on_real(disk: RealDisk) -> Result<Store, VaultError> {
         let stat = disk.root_stat().map_err(|source| VaultError::VaultUnavailable { source })?;
         let state = state::State::of(disk.path(), &stat);

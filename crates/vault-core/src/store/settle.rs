@@ -70,9 +70,9 @@ fn outcome(
     if there.is_some() && there == change.after {
         return Ok(RecordKind::Done);
     }
-    let staged = version_at(disk, temp.new())?;
-    if there.is_none() && version_at(disk, temp.old())?.is_some() {
-        disk.rename_new(temp.old(), note)?;
+    let staged = version_at(disk, temp.staged())?;
+    if there.is_none() && version_at(disk, temp.aside())?.is_some() {
+        disk.rename_new(temp.aside(), note)?;
         disk.sync(note.folder)?;
         clear_staged(writing, disk, change, temp, after_crash);
         return Ok(RecordKind::Void);
@@ -88,13 +88,13 @@ fn outcome(
 
 /// Removes a staged file that a crash cut short. A whole one may have been at the path, and is the sweep's.
 fn clear_staged(writing: &mut Writing, disk: &dyn Disk, change: &Change, temp: &Temp, after_crash: bool) {
-    let Ok((bytes, _)) = disk.read(temp.new(), 0, MAX_NOTE_BYTES) else { return };
+    let Ok((bytes, _)) = disk.read(temp.staged(), 0, MAX_NOTE_BYTES) else { return };
     if !after_crash || Some(Version::of(&bytes)) == change.after {
         return;
     }
     let whole = change.after.as_ref().and_then(|after| history::find(writing.store, after).ok().flatten());
     if whole.is_some_and(|whole| whole.starts_with(&bytes)) {
-        let _ = disk.unlink(temp.new());
+        let _ = disk.unlink(temp.staged());
     }
 }
 

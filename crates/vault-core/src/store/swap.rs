@@ -69,25 +69,25 @@ impl<'a> Temp<'a> {
         let (disk, rooms) = (writing.store.disk.clone(), writing.rooms.clone());
         let beside = Temp::of_beside(swap.note.folder, &swap.record.id);
         let sign = sign_name(&swap.record.id);
-        let _ = disk.unlink(first.new());
+        let _ = disk.unlink(first.staged());
         disk.stage(rooms.temp.at(&sign), swap.note.folder.place.as_bytes(), None)
             .and_then(|()| disk.sync(&rooms.temp))
-            .and_then(|()| disk.stage(beside.new(), bytes, like))
+            .and_then(|()| disk.stage(beside.staged(), bytes, like))
             .map_err(|error| {
                 let _ = disk.unlink(rooms.temp.at(&sign));
                 writing.store.trouble(swap, error)
             })?;
-        writing.desk.displaced.push_back(sign);
+        writing.await_sweep(sign);
         Ok(beside)
     }
 
     /// The staged file; after an exchange, the one that was replaced.
-    pub(super) fn new(&self) -> At<'_> {
+    pub(super) fn staged(&self) -> At<'_> {
         self.folder.at(&self.new)
     }
 
     /// The file that was moved aside.
-    pub(super) fn old(&self) -> At<'_> {
+    pub(super) fn aside(&self) -> At<'_> {
         self.folder.at(&self.old)
     }
 }
@@ -100,7 +100,7 @@ pub(super) fn sign_name(id: &str) -> String {
 /// Puts the staged file in the place of a note of version `before`.
 pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
     let store = writing.store;
-    match store.disk.exchange(swap.note, temp.new()) {
+    match store.disk.exchange(swap.note, temp.staged()) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             store.class.get_or_init(|| Class::MoveAside);
@@ -108,12 +108,12 @@ pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &
         }
         Err(error) => {
             // the staged file has never been at the note's place
-            let _ = store.disk.unlink(temp.new());
+            let _ = store.disk.unlink(temp.staged());
             return Err(store.trouble(swap, error));
         }
     }
     store.class.get_or_init(|| Class::Exchange);
-    writing.desk.displaced.push_back(temp.new.clone());
+    writing.await_sweep(temp.new.clone());
     let mut landed = Landed::default();
     let now = steady(writing, swap, temp, before, swap.ours, &mut landed)?;
     if now != *swap.ours {
@@ -121,7 +121,7 @@ pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &
     }
     if let Err(error) = store.disk.sync(swap.note.folder) {
         // not known to last, so it does not count: everything back, under the same watch
-        if store.disk.exchange(swap.note, temp.new()).is_ok() {
+        if store.disk.exchange(swap.note, temp.staged()).is_ok() {
             steady(writing, swap, temp, swap.ours, before, &mut landed)?;
             let _ = store.disk.sync(swap.note.folder);
         }
@@ -143,11 +143,11 @@ fn steady(
     let store = writing.store;
     let (mut wanted, mut put) = (wanted.clone(), put.clone());
     for _ in 0..SWAP_TRIES {
-        let out = match store.disk.read(temp.new(), 0, MAX_NOTE_BYTES) {
+        let out = match store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES) {
             Ok((bytes, _)) => bytes,
             Err(error) => {
                 // whatever it is, it belongs where it was
-                let _ = store.disk.exchange(swap.note, temp.new());
+                let _ = store.disk.exchange(swap.note, temp.staged());
                 let _ = store.disk.sync(swap.note.folder);
                 return Err(store.trouble(swap, error));
             }
@@ -157,16 +157,16 @@ fn steady(
             return Ok(put);
         }
         let kept = writing.keep_outside(swap.record, &version, &out);
-        let back = match store.disk.exchange(swap.note, temp.new()) {
+        let back = match store.disk.exchange(swap.note, temp.staged()) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // the note was taken away: put the outside save where it was, unless something is there again
-                let put_back = store.disk.rename_new(temp.new(), swap.note);
+                let put_back = store.disk.rename_new(temp.staged(), swap.note);
                 let _ = store.disk.sync(swap.note.folder);
                 return put_back.map(|()| version).map_err(|_| stale(swap, None));
             }
             back => back,
         };
-        back.and_then(|()| kept).map_err(|error| store.trouble(swap, error))?;
+        back.and(kept).map_err(|error| store.trouble(swap, error))?;
         landed.outside.push(version.clone());
         (wanted, put) = (put, version);
     }
@@ -178,19 +178,20 @@ fn steady(
 fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
     let store = writing.store;
     let disk = &*store.disk;
-    if let Err(error) = disk.rename_new(swap.note, temp.old()) {
-        let _ = disk.unlink(temp.new());
+    if let Err(error) = disk.rename_new(swap.note, temp.aside()) {
+        let _ = disk.unlink(temp.staged());
         return Err(store.trouble(swap, error));
     }
-    writing.desk.displaced.push_back(temp.old.clone());
+    writing.await_sweep(temp.old.clone());
     let put_back = |error| {
         // when the place is taken again, a newer save is there, and the one aside waits for the sweep
-        let _ = disk.rename_new(temp.old(), swap.note);
-        let _ = disk.unlink(temp.new());
+        let _ = disk.rename_new(temp.aside(), swap.note);
+        let _ = disk.unlink(temp.staged());
         let _ = disk.sync(swap.note.folder);
         error
     };
-    let (bytes, _) = disk.read(temp.old(), 0, MAX_NOTE_BYTES).map_err(|error| put_back(store.trouble(swap, error)))?;
+    let (bytes, _) =
+        disk.read(temp.aside(), 0, MAX_NOTE_BYTES).map_err(|error| put_back(store.trouble(swap, error)))?;
     let out = Version::of(&bytes);
     if out != *before {
         let kept = writing.keep_outside(swap.record, &out, &bytes);
@@ -198,15 +199,15 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
         kept.map_err(|error| store.trouble(swap, error))?;
         return Err(stale(swap, Some(out)));
     }
-    match disk.rename_new(temp.new(), swap.note) {
+    match disk.rename_new(temp.staged(), swap.note) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(put_back(stale(swap, None))),
         Err(error) => return Err(put_back(store.trouble(swap, error))),
     }
     if let Err(error) = disk.sync(swap.note.folder) {
-        if disk.rename_new(swap.note, temp.new()).is_ok() {
-            writing.desk.displaced.push_back(temp.new.clone());
-            let _ = disk.rename_new(temp.old(), swap.note);
+        if disk.rename_new(swap.note, temp.staged()).is_ok() {
+            writing.await_sweep(temp.new.clone());
+            let _ = disk.rename_new(temp.aside(), swap.note);
             let _ = disk.sync(swap.note.folder);
         }
         return Err(store.trouble(swap, error));
@@ -217,15 +218,15 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
 /// Puts the staged file at a path that nothing has.
 pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &MadeFolders) -> Result<Landed, Trouble> {
     let store = writing.store;
-    if let Err(error) = store.disk.rename_new(temp.new(), swap.note) {
+    if let Err(error) = store.disk.rename_new(temp.staged(), swap.note) {
         if error.kind() != ErrorKind::CrossesDevices {
-            let _ = store.disk.unlink(temp.new());
+            let _ = store.disk.unlink(temp.staged());
         }
         return Err(store.trouble(swap, error));
     }
     if let Err(error) = made.sync(&*store.disk).and_then(|()| store.disk.sync(swap.note.folder)) {
-        if store.disk.rename_new(swap.note, temp.new()).is_ok() {
-            writing.desk.displaced.push_back(temp.new.clone());
+        if store.disk.rename_new(swap.note, temp.staged()).is_ok() {
+            writing.await_sweep(temp.new.clone());
             let _ = store.disk.sync(swap.note.folder);
         }
         return Err(store.trouble(swap, error));

@@ -4,8 +4,11 @@
 //! replaced file. So that file is kept a while, and until nobody has it open for writing; then it is compared with the
 //! log, and what the log lacks is added to it first.
 
+use std::collections::HashSet;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::disk::{At, Writers};
 use super::record::Record;
@@ -57,26 +60,29 @@ pub(super) fn sweep_some(writing: &mut Writing) {
 
 fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
     let names = writing.store.disk.list(&writing.rooms.temp)?.entries;
-    writing.desk.displaced = names.into_iter().map(|(name, _)| name).collect();
+    let known: HashSet<String> = writing.desk.displaced.iter().map(|(name, _)| name.clone()).collect();
+    for (name, _) in names.into_iter().filter(|(name, _)| !known.contains(name)) {
+        writing.await_sweep(name);
+    }
     writing.desk.looked = true;
     Ok(())
 }
 
 /// Sweeps the file that waits longest, and returns whether it is gone; if not, it waits again.
 fn sweep_next(writing: &mut Writing) -> bool {
-    let Some(name) = writing.desk.displaced.pop_front() else { return false };
-    let gone = sweep_named(writing, &name).unwrap_or(false);
+    let Some((name, since)) = writing.desk.displaced.pop_front() else { return false };
+    let gone = sweep_named(writing, &name, since).unwrap_or(false);
     if !gone {
-        writing.desk.displaced.push_back(name);
+        writing.desk.displaced.push_back((name, since));
     }
     gone
 }
 
-fn sweep_named(writing: &mut Writing, name: &str) -> io::Result<bool> {
+fn sweep_named(writing: &mut Writing, name: &str, since: Timestamp) -> io::Result<bool> {
     let rooms = writing.rooms.clone();
     let Some((id, _)) = name.rsplit_once('.') else { return Ok(true) };
     if name != sign_name(id) {
-        return sweep_file(writing, rooms.temp.at(name), id);
+        return sweep_file(writing, rooms.temp.at(name), id, since);
     }
     // the files of this change lie beside its note
     let disk = writing.store.disk.clone();
@@ -90,7 +96,7 @@ fn sweep_named(writing: &mut Writing, name: &str) -> io::Result<bool> {
     for end in ["new", "old"] {
         let name = format!(".vault-{id}.{end}");
         if let Some(folder) = &folder {
-            gone &= sweep_file(writing, folder.at(&name), id)?;
+            gone &= sweep_file(writing, folder.at(&name), id, since)?;
         }
     }
     if gone {
@@ -100,22 +106,23 @@ fn sweep_named(writing: &mut Writing, name: &str) -> io::Result<bool> {
 }
 
 /// Removes one file if it is due, after its bytes are known to be in the log.
-fn sweep_file(writing: &mut Writing, at: At, id: &str) -> io::Result<bool> {
+fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::Result<bool> {
     let disk = writing.store.disk.clone();
     let stat = match disk.stat(at) {
         Ok(stat) => stat,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
-    let age = disk.now().duration_since(stat.changed);
-    let is_older_than = |least: Duration| age.as_secs_f64() >= least.as_secs_f64();
-    if !is_older_than(DISPLACED_AGE) {
+    let is_past =
+        |since: Timestamp, least: Duration| disk.now().duration_since(since).as_secs_f64() >= least.as_secs_f64();
+    if !is_past(stat.changed, DISPLACED_AGE) {
         return Ok(false);
     }
     // held until the file is gone: nobody can begin to write between the comparison and the end
     let _lease = match disk.writers(at)? {
         Writers::None(lease) => Some(lease),
-        Writers::Unknown if is_older_than(DISPLACED_AGE_UNSURE) => None,
+        // not every system notes when a file was renamed, so the time counts from when we first saw it here
+        Writers::Unknown if is_past(since.max(stat.changed), DISPLACED_AGE_UNSURE) => None,
         Writers::Some | Writers::Unknown => return Ok(false),
     };
     let (bytes, _) = disk.read(at, 0, MAX_NOTE_BYTES)?;

@@ -151,7 +151,7 @@ fn prepare(
         move || ready.write(&*disk, &rooms.log, true)
     };
     let (_, bytes) = contents[0];
-    let stage = || disk.stage(temp.new(), bytes, like);
+    let stage = || disk.stage(temp.staged(), bytes, like);
     let (staged, logged) = if disk.syncs_in_parallel() {
         let logged = writing.store.helper.start(write);
         (stage(), logged.recv().unwrap_or_else(|_| Err(std::io::Error::other("the helping thread ended"))))
@@ -167,7 +167,7 @@ fn prepare(
     }
     if staged.is_ok() {
         // it has never been at the note's place, so nobody else can have it open
-        let _ = disk.unlink(temp.new());
+        let _ = disk.unlink(temp.staged());
     }
     if logged.is_ok() {
         writing.mark(record, RecordKind::Void);

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::disk::{At, Disk, Folder, Lock};
 use super::lock::{Held, wait_for};
 use super::log::Log;
@@ -19,8 +21,8 @@ use crate::version::Version;
 #[derive(Default)]
 pub(super) struct Desk {
     log: Option<Log>,
-    /// Names in the folder of temporary files that await the sweep.
-    pub displaced: VecDeque<String>,
+    /// Names in the folder of temporary files that await the sweep, and since when this process knows of them.
+    pub displaced: VecDeque<(String, Timestamp)>,
     /// What the sweeps of writes found.
     pub late: Vec<LateSave>,
     /// Whether the folder of temporary files was read for what earlier processes left.
@@ -95,6 +97,12 @@ impl Writing<'_> {
             return Ok(());
         }
         self.append(Record { kind: RecordKind::Outside, changes, ..record.clone() }, &[(version, bytes)])
+    }
+
+    /// Remembers a file for the sweep.
+    pub(super) fn await_sweep(&mut self, name: String) {
+        let now = self.store.disk.now();
+        self.desk.displaced.push_back((name, now));
     }
 
     /// Begins the record of one change.
