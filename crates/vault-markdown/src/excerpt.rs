@@ -53,13 +53,13 @@ fn first_text(body: &str, max_chars: usize) -> Excerpt {
     out
 }
 
-/// The first `n_bytes` of the body, cut at a line end where there is one.
+/// The first `n_bytes` of the body and the rest of their last line: half an image would read as text.
 fn beginning(body: &str, n_bytes: usize) -> &str {
-    if body.len() <= n_bytes {
-        return body;
-    }
-    let cut = (0..=n_bytes).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
-    &body[..body[..cut].rfind('\n').map_or(cut, |newline| newline + 1)]
+    let boundary = |at: usize| (0..=at).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
+    let limit = boundary(body.len().min(MAX_EXCERPT_BYTES.max(n_bytes)));
+    let cut = boundary(n_bytes.min(limit));
+    let line_end = body[cut..limit].find('\n').map_or(limit, |newline| cut + newline + 1);
+    &body[..line_end]
 }
 
 struct Excerpt {
