@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::sim::{Event, Outside, SimDisk};
+use super::sim::{Event, MOUNT, Outside, SimDisk};
 use super::{Author, Class, MachineId, Store, Written};
 use crate::call::OperationId;
 use crate::error::VaultError;
@@ -21,28 +21,37 @@ enum Write {
     Replace,
     Create,
     CreateDeep,
+    ReplaceOnMount,
+    CreateOnMount,
 }
 
 impl Write {
-    const ALL: [Write; 3] = [Write::Replace, Write::Create, Write::CreateDeep];
+    const ALL: [Write; 5] =
+        [Write::Replace, Write::Create, Write::CreateDeep, Write::ReplaceOnMount, Write::CreateOnMount];
+
+    fn replaces(self) -> bool {
+        matches!(self, Write::Replace | Write::ReplaceOnMount)
+    }
 
     fn place(self) -> &'static str {
         match self {
             Write::Replace => "note.md",
             Write::Create => "new.md",
             Write::CreateDeep => "a/b/new.md",
+            Write::ReplaceOnMount => "mount/note.md",
+            Write::CreateOnMount => "mount/new.md",
         }
     }
 
     fn before(self) -> Option<Vec<u8>> {
-        (self == Write::Replace).then(|| OLD.to_vec())
+        self.replaces().then(|| OLD.to_vec())
     }
 
     fn run(self, store: &Store) -> Result<Written, VaultError> {
         let operation = OperationId("0000000000000000test".into());
         let by = Author { operation: &operation, time: Timestamp::UNIX_EPOCH, tool: "test", client: "test" };
         match self {
-            Write::Replace => store.replace(&path(self.place()), &Version::of(OLD), NEW, &by),
+            Write::Replace | Write::ReplaceOnMount => store.replace(&path(self.place()), &Version::of(OLD), NEW, &by),
             _ => store.create(&path(self.place()), NEW, &by),
         }
     }
@@ -60,6 +69,8 @@ fn store(disk: &SimDisk) -> Store {
 fn vault(seed: u64, exchanges: bool, used: bool) -> SimDisk {
     let disk = SimDisk::new(seed, exchanges);
     disk.put("note.md", OLD);
+    disk.put_folder(MOUNT);
+    disk.put("mount/note.md", OLD);
     if used {
         disk.put("other.md", b"one");
         let operation = OperationId("0000000000000000used".into());
@@ -69,12 +80,14 @@ fn vault(seed: u64, exchanges: bool, used: bool) -> SimDisk {
     disk
 }
 
+/// What people see: everything but dot-files.
 fn visible(disk: &SimDisk) -> Vec<(String, Vec<u8>)> {
-    disk.files().into_iter().filter(|(place, _)| !place.starts_with(".vault/")).collect()
+    disk.files().into_iter().filter(|(place, _)| !place.split('/').any(|name| name.starts_with('.'))).collect()
 }
 
 fn leftovers(disk: &SimDisk) -> Vec<String> {
-    disk.files().into_keys().filter(|place| place.starts_with(".vault/tmp/")).collect()
+    let is_ours = |place: &String| place.starts_with(".vault/tmp/") || place.contains("/.vault-");
+    disk.files().into_keys().filter(is_ours).collect()
 }
 
 /// How many steps the write takes when nothing happens.
@@ -84,8 +97,8 @@ fn steps(write: Write, exchanges: bool, used: bool) -> usize {
     disk.plan(vec![]);
     write.run(&store).unwrap();
     assert_eq!(disk.bytes(write.place()).as_deref(), Some(NEW));
-    assert_eq!(store.class().is_none(), write != Write::Replace);
-    if write == Write::Replace {
+    assert_eq!(store.class().is_none(), !write.replaces());
+    if write.replaces() {
         assert_eq!(store.class(), Some(if exchanges { Class::Exchange } else { Class::MoveAside }));
     }
     disk.calm()
@@ -246,21 +259,20 @@ fn saved(plan: &[(usize, Event)], steps: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn what_another_program_saves_at_any_step_is_the_file_or_in_the_log() {
-    let write = Write::Replace;
     let mut stale = 0;
-    for exchanges in [true, false] {
+    for (write, exchanges) in [(Write::Replace, true), (Write::Replace, false), (Write::ReplaceOnMount, true)] {
         let steps = steps(write, exchanges, true);
         for gap in [1, 2, 3, 5, 8] {
             for step in 0..steps {
-                for plan in savers("note.md", step, gap) {
+                for plan in savers(write.place(), step, gap) {
                     let disk = vault(7, exchanges, true);
-                    disk.open_outside("note.md");
+                    disk.open_outside(write.place());
                     disk.plan(plan.clone());
                     let answer = write.run(&store(&disk));
                     let taken = disk.calm();
                     let after = recover(&disk);
-                    let file = disk.bytes("note.md");
-                    let case = format!("exchanges: {exchanges}, {plan:?}: {answer:?}");
+                    let file = disk.bytes(write.place());
+                    let case = format!("{write:?}, exchanges: {exchanges}, {plan:?}: {answer:?}");
                     for content in saved(&plan, taken) {
                         let kept = after.content_of(&Version::of(&content)).unwrap().is_some();
                         let is_file = file.as_deref() == Some(&content[..]);

@@ -84,6 +84,14 @@ struct Node {
 
 const ROOT: usize = 0;
 
+/// A folder of this name at the top is on another mount: nothing is renamed into it or out of it.
+pub(super) const MOUNT: &str = "mount";
+
+fn check_mounts(one: At, other: At) -> io::Result<()> {
+    let inside = |at: At| at.place().starts_with("mount/");
+    if inside(one) == inside(other) { Ok(()) } else { Err(ErrorKind::CrossesDevices.into()) }
+}
+
 impl SimDisk {
     pub(super) fn new(seed: u64, exchanges: bool) -> SimDisk {
         let mut world = World {
@@ -113,6 +121,15 @@ impl SimDisk {
     pub(super) fn another_process(&self) -> SimDisk {
         let process = self.world().random() as usize | 1;
         SimDisk { world: self.world.clone(), process }
+    }
+
+    /// Makes a folder, durably.
+    pub(super) fn put_folder(&self, place: &str) {
+        let mut world = self.world();
+        let node = world.add(true);
+        let (folder, name) = world.split(place).unwrap();
+        world.name(vec![(folder, name, Some(node))]);
+        world.commit_all();
     }
 
     /// Puts a file there, durably.
@@ -481,6 +498,7 @@ impl Disk for SimDisk {
         if !world.exchanges {
             return Err(ErrorKind::Unsupported.into());
         }
+        check_mounts(one, other)?;
         let nodes = (world.get(one)?, world.get(other)?);
         let (first, second) = (world.split(&one.place())?, world.split(&other.place())?);
         world.name(vec![(first.0, first.1, Some(nodes.1)), (second.0, second.1, Some(nodes.0))]);
@@ -489,6 +507,7 @@ impl Disk for SimDisk {
 
     fn rename_new(&self, from: At, to: At) -> io::Result<()> {
         let mut world = self.step(false)?;
+        check_mounts(from, to)?;
         let node = world.get(from)?;
         if world.get(to).is_ok() {
             return Err(ErrorKind::AlreadyExists.into());
