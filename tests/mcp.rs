@@ -141,7 +141,8 @@ fn a_client_that_stops_reading_ends_the_server() {
     drop(child.stdout.take());
     let mut input = child.stdin.take().unwrap();
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    writeln!(input, "{hello}").unwrap();
+    // More than one: a process that another test begins at this moment may hold the other end for an instant.
+    while writeln!(input, "{hello}").is_ok() {}
     assert!(wait(child).success());
 }
 
@@ -404,7 +405,9 @@ fn a_vault_that_is_not_there_is_one_line_and_exit_code_2() {
 #[test]
 fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
     let place = Place::new();
-    for (arguments, there) in [(["--profile", "files"], "notes"), (["--allow", "fly"], "read, write, move, delete")] {
+    for (arguments, there) in
+        [(["--profile", "memory"], "notes, files"), (["--allow", "fly"], "read, write, move, delete")]
+    {
         let output = place.server_command(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8(output.stderr).unwrap().contains(there));
@@ -429,8 +432,8 @@ fn the_tool_list_stays_small() {
     };
     let bytes: usize = tools.iter().map(|tool| told(tool).len()).sum();
     assert!(bytes <= 16 * 1024, "{bytes} bytes: the budget of a whole profile");
-    // FIXME: 512, which is what the budget leaves for each tool when all are in.
-    assert!(bytes <= tools.len() * 600, "{bytes} bytes for {} tools", tools.len());
+    // All tools of the contract must stay within 16 KB; these are the larger ones among them.
+    assert!(bytes <= tools.len() * 560, "{bytes} bytes for {} tools", tools.len());
 }
 
 /// A vault and a home of its own, in a folder that goes away.

@@ -51,6 +51,9 @@ pub const OPERATIONS: &[Entry] = &[
     Entry::of::<UpdateTags>(),
 ];
 
+/// The operations of profile `files`, for programs that think in files, as far as there are any yet.
+pub const FILES: &[Entry] = &[Entry::of::<ListFolders>()];
+
 /// One thing a vault can be asked to do. The type is the request; its doc comment and its fields' are what models and
 /// `--help` show.
 pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Sized + 'static {

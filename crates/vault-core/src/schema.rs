@@ -91,7 +91,8 @@ fn range_text(least: Option<i64>, most: Option<i64>) -> String {
 }
 
 fn refusal(argument: &str, problem: String) -> VaultError {
-    VaultError::InvalidArgument { argument: argument.to_owned(), problem }
+    const MOST_CHARS: usize = 64;
+    VaultError::InvalidArgument { argument: argument.chars().take(MOST_CHARS).collect(), problem }
 }
 
 fn has_type(value: &Value, kind: &str) -> bool {
@@ -133,11 +134,38 @@ impl Transform for Plain {
                 map.remove(key);
             }
             drop_null_type(map);
-            map.retain(|key, value| !(key == "default" && value.is_null()));
-            // Unsigned numbers say `minimum: 0`, which no caller needs to read.
+            list_choices(map);
+            // What goes without saying costs every caller context: nothing, no, and that a count is not negative.
+            map.retain(|key, value| !(key == "default" && is_nothing(value)));
             map.retain(|key, value| !(key == "minimum" && value.as_f64() == Some(0.0)));
         }
     }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::Object(_) => false,
+    }
+}
+
+/// The documented choices of an enumeration (`oneOf` constants) become a plain `enum`.
+fn list_choices(map: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = map.get("oneOf") else { return };
+    let mut values = Vec::new();
+    for choice in choices {
+        let several = choice.get("enum").and_then(Value::as_array);
+        match (choice.get("const"), several) {
+            (Some(value), _) => values.push(value.clone()),
+            (None, Some(several)) => values.extend(several.iter().cloned()),
+            (None, None) => return,
+        }
+    }
+    map.remove("oneOf");
+    map.insert("type".into(), "string".into());
+    map.insert("enum".into(), Value::Array(values));
 }
 
 /// `["string", "null"]` becomes `"string"`, and `anyOf: [X, null]` becomes X.

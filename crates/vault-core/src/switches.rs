@@ -112,13 +112,25 @@ pub struct Granted(pub Vec<Switch>);
 /// assert!(allows(&settings, &Granted::default(), Switch::Write));
 /// ```
 pub fn allows(settings: &Settings, granted: &Granted, switch: Switch) -> bool {
-    let on = match settings.get(switch) {
+    blocking(settings, granted, switch).is_none()
+}
+
+/// Returns the switch that a person must turn on before agents may do what `switch` stands for: write comes before move
+/// and delete. `None` when they may.
+pub fn blocking(settings: &Settings, granted: &Granted, switch: Switch) -> Option<Switch> {
+    let needed: &[Switch] = match switch {
+        Switch::Read => &[Switch::Read],
+        Switch::Write => &[Switch::Write],
+        Switch::Move => &[Switch::Write, Switch::Move],
+        Switch::Delete => &[Switch::Write, Switch::Delete],
+    };
+    needed.iter().copied().find(|switch| !is_on(settings, granted, *switch))
+}
+
+fn is_on(settings: &Settings, granted: &Granted, switch: Switch) -> bool {
+    match settings.get(switch) {
         Some(setting) => setting == Setting::Allow,
         None => switch == Switch::Read || granted.0.contains(&switch),
-    };
-    match switch {
-        Switch::Read | Switch::Write => on,
-        Switch::Move | Switch::Delete => on && allows(settings, granted, Switch::Write),
     }
 }
 
@@ -134,6 +146,8 @@ mod tests {
         settings.set(Switch::Write, Some(Setting::Deny));
         assert!(!allows(&settings, &granted, Switch::Write));
         assert!(!allows(&settings, &granted, Switch::Move), "moving works only while write is on");
+        assert_eq!(blocking(&settings, &granted, Switch::Move), Some(Switch::Write));
+        assert_eq!(blocking(&settings, &granted, Switch::Delete), Some(Switch::Write));
         assert!(allows(&settings, &granted, Switch::Read));
         settings.set(Switch::Read, Some(Setting::Deny));
         assert!(!allows(&settings, &granted, Switch::Read));

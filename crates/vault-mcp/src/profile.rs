@@ -1,13 +1,16 @@
 //! Profiles: the sets of tools that a server can publish, one per process.
 
 use clap::ValueEnum;
-use vault_core::{Entry, OPERATIONS};
+use vault_core::Entry;
+use vault_core::ops::{FILES, OPERATIONS};
 
 /// A set of tools, and what a model is told about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Profile {
     /// Notes, sheets and attachments of a person's vault.
     Notes,
+    /// Whole files, for agents and scripts that think in files.
+    Files,
 }
 
 impl Profile {
@@ -15,6 +18,7 @@ impl Profile {
     pub fn entries(self) -> &'static [Entry] {
         match self {
             Profile::Notes => OPERATIONS,
+            Profile::Files => FILES,
         }
     }
 
@@ -27,6 +31,7 @@ impl Profile {
     pub fn instructions(self) -> &'static str {
         match self {
             Profile::Notes => include_str!("instructions/notes.md"),
+            Profile::Files => include_str!("instructions/files.md"),
         }
     }
 }

@@ -13,7 +13,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
-use vault_core::switches::{Granted, Switch};
+use vault_core::switches::{self, Granted, Switch};
 use vault_core::{Call, Entry, Vault, VaultError};
 
 use crate::pool::Pool;
@@ -39,8 +39,8 @@ pub struct Server {
     allowed: watch::Sender<Option<Allowed>>,
 }
 
-/// Which switches are on at a moment, in the order of [`Switch::ALL`].
-type Allowed = [bool; Switch::ALL.len()];
+/// For each of [`Switch::ALL`] at a moment: the switch that must be turned on first, if any.
+type Allowed = [Option<Switch>; Switch::ALL.len()];
 
 impl Server {
     /// Makes a server that publishes `profile` and was started with the switches `granted`.
@@ -80,9 +80,9 @@ impl Server {
                     return Answer { allowed: None, result: refused(&refusal) };
                 }
             };
-            let answer = match is_on(&allowed, entry.effect) {
-                true => entry.call(arguments, &vault, &call).map(|reply| reply.value()),
-                false => Err(VaultError::PermissionDenied { switch: entry.effect }),
+            let answer = match blocking(&allowed, entry.effect) {
+                None => entry.call(arguments, &vault, &call).map(|reply| reply.value()),
+                Some(switch) => Err(VaultError::PermissionDenied { switch }),
             };
             let result = answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
             Answer { allowed: Some(allowed), result }
@@ -121,7 +121,8 @@ impl ServerHandler for Server {
         let allowed = looked.flatten().map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
         self.note_allowed(allowed);
         let both = self.profile.entries().iter().zip(self.tools());
-        let visible = both.filter(|(entry, _)| is_on(&allowed, entry.effect)).map(|(_, tool)| tool.clone());
+        let visible =
+            both.filter(|(entry, _)| blocking(&allowed, entry.effect).is_none()).map(|(_, tool)| tool.clone());
         Ok(ListToolsResult::with_all_items(visible.collect()))
     }
 
@@ -171,11 +172,11 @@ impl ServerHandler for Server {
 
 fn allowed(vault: &Vault, granted: &Granted) -> Result<Allowed, VaultError> {
     let settings = vault.settings()?;
-    Ok(Switch::ALL.map(|switch| vault_core::switches::allows(&settings, granted, switch)))
+    Ok(Switch::ALL.map(|switch| switches::blocking(&settings, granted, switch)))
 }
 
-fn is_on(allowed: &Allowed, switch: Switch) -> bool {
-    Switch::ALL.into_iter().zip(allowed).any(|(each, on)| each == switch && *on)
+fn blocking(allowed: &Allowed, switch: Switch) -> Option<Switch> {
+    Switch::ALL.into_iter().zip(allowed).find(|(each, _)| *each == switch).and_then(|(_, blocking)| *blocking)
 }
 
 fn refused(refusal: &VaultError) -> CallToolResult {

@@ -16,19 +16,19 @@ use crate::tags;
 use crate::vault::Vault;
 use crate::version::Version;
 
-/// Create a note; never overwrites: a taken name gets a number. Missing folders are made.
+/// Create a note and its folder; a taken name gets a number.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
     /// Title, e.g. `Meeting with Ada`; the file name follows it.
     pub title: String,
-    /// Text, optionally with a frontmatter block at its start.
+    /// Text; may begin with a frontmatter block.
     #[serde(default)]
     pub markdown: String,
     /// Folder, e.g. `Projects`; top when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Tags to add to the frontmatter.
+    /// Tags to add.
     #[serde(default)]
     pub tags: Vec<String>,
 }

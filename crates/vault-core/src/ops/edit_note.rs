@@ -16,24 +16,25 @@ use crate::switches::Switch;
 use crate::vault::{Text, Vault};
 use crate::version::Version;
 
-/// Change a passage of a note: replaces `old_string` by `new_string`; every other line stays as it is.
+/// Change a passage of a note: replaces `old_string` by `new_string`, nothing else.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditNote {
     /// Note to change, e.g. `Projects/Plan.md`.
     pub path: String,
-    /// Text to replace, exactly as `read_note` shows it; must occur once.
+    /// Text to replace, exactly as `read_note` shows it, there once.
     pub old_string: String,
     /// Text to put there.
     pub new_string: String,
     /// Replace every occurrence.
     #[serde(default)]
     pub replace_all: bool,
-    /// Version from reading the whole note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// From reading the whole note.
+    // Required in the schema; its absence is answered by `version_required`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required, with = "String")]
     pub version: Option<String>,
-    /// When the note changed meanwhile in other lines only, apply the edit to the present text.
+    /// If the note changed since, but in other lines, edit the present text.
     #[serde(default)]
     pub rebase: bool,
 }

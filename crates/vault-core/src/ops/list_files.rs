@@ -18,10 +18,10 @@ use crate::vault::Vault;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFiles {
-    /// Only this folder, e.g. `Projects`.
+    /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Look into folders below too.
+    /// Folders below too.
     #[serde(default = "default_recursive")]
     pub recursive: bool,
     /// `files`: all but notes.
@@ -31,7 +31,7 @@ pub struct ListFiles {
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 5000))]
     pub limit: usize,
-    /// `next` of the answer before.
+    /// `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }

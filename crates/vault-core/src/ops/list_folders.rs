@@ -20,10 +20,10 @@ use crate::vault::Vault;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFolders {
-    /// Only below this folder, e.g. `Projects`.
+    /// Folder to begin at, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// How many levels; 1 is direct children only. All when left out.
+    /// Levels; 1 is direct children only. All by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub depth: Option<usize>,

@@ -22,23 +22,23 @@ use crate::vault::Vault;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListNotes {
-    /// Only this folder and those below it, e.g. `Projects`.
+    /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Add the first text of each note.
+    /// Add first text.
     #[serde(default, rename = "includeExcerpt")]
     pub include_excerpt: bool,
-    /// List archived notes too.
+    /// Archived ones too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
     /// Most rows.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
-    /// Only notes with all these tags or tags below them: `a` finds `a/b`.
+    /// Tags that all must have; `a` finds `a/b`.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// `next` of the answer before.
+    /// `next` of the last answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }

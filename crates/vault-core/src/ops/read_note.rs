@@ -32,10 +32,10 @@ pub struct ReadNote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
-    /// Show charts and other elements as stored, not as placeholders; gives no `version`.
+    /// Show elements as stored, not as placeholders; no `version` then.
     #[serde(default, rename = "expandBlocks")]
     pub expand_blocks: bool,
-    /// A version you hold: answers `unchanged`, or a `diff` when that is shorter.
+    /// Version you hold: answers `unchanged`, or a shorter `diff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }

@@ -18,10 +18,11 @@ use crate::vault::Vault;
 pub struct UpdateNote {
     /// Note to rewrite, e.g. `Projects/Plan.md`.
     pub path: String,
-    /// The whole new text, in the form `read_note` gives. Without a frontmatter block the present keys stay.
+    /// Whole new text, as `read_note` shows it. No frontmatter block keeps the present keys.
     pub markdown: String,
-    /// Version from reading the whole note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// From reading the whole note.
+    // Required in the schema; its absence is answered by `version_required`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required, with = "String")]
     pub version: Option<String>,
 }

@@ -16,7 +16,7 @@ use crate::tags;
 use crate::vault::{Saved, Text, Vault};
 use crate::version::Version;
 
-/// Add or remove tags of a note, in its frontmatter; the text stays as it is.
+/// Add or remove tags of a note, in its frontmatter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTags {
@@ -28,7 +28,7 @@ pub struct UpdateTags {
     /// Tags to remove.
     #[serde(default)]
     pub remove: Vec<String>,
-    /// Version you hold; when it still matches, the new one comes back.
+    /// Version you hold: if it matches, the new one comes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 }
