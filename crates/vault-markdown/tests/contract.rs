@@ -252,7 +252,25 @@ fn a_new_note_has_one_block() {
 #[test]
 fn large_and_hostile_notes_come_back_whole() {
     let options = ViewOptions::default();
-    for pattern in ["[", "> ", "`", "*", "![", "<", "$", "[[", "- ", "#", "|", "\t", "a: ", "- a\n", "%%", "```\n"] {
+    for pattern in [
+        "[",
+        "> ",
+        "`",
+        "*",
+        "![",
+        "<",
+        "$",
+        "[[",
+        "- ",
+        "#",
+        "|",
+        "\t",
+        "a: ",
+        "- a\n",
+        "%%",
+        "```\n",
+        "```chart\n```\n",
+    ] {
         for n_bytes in [1_000, 100_000] {
             let filler = pattern.repeat(n_bytes / pattern.len());
             for stored in [filler.clone(), format!("---\nk: {filler}\n---\n")] {

@@ -1,6 +1,6 @@
 //! Elements: which fences and images are one, and the ids they go by.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::document::{Document, Element};
@@ -111,11 +111,16 @@ pub(super) fn assign_ids(stored: &str, document: &mut Document) {
         return;
     }
     let mut taken: HashSet<String> = literal_placeholders(stored, document);
+    // Where the count for each base goes on: many equal elements must not each begin at 2.
+    let mut numbers: HashMap<String, usize> = HashMap::new();
     for element in &mut document.elements {
         let base = element.own_id.clone().unwrap_or_else(|| derived_id(element));
-        let numbered = (2_usize..).map(|number| format!("{base}-{number}"));
-        let id = std::iter::once(base.clone()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or(base);
-        taken.insert(id.clone());
+        let mut id = base.clone();
+        while !taken.insert(id.clone()) {
+            let number = numbers.entry(base.clone()).or_insert(1);
+            *number += 1;
+            id = format!("{base}-{number}");
+        }
         element.id = id;
     }
 }
