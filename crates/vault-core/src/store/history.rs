@@ -94,6 +94,18 @@ pub(super) fn read(store: &Store) -> io::Result<History> {
     Ok(history)
 }
 
+/// Returns the record with which a change began, whatever became of it. An error when it may be among what is damaged.
+pub(super) fn beginning_of(store: &Store, id: &str) -> io::Result<Option<Record>> {
+    let mut reader = store.history.lock().unwrap_or_else(PoisonError::into_inner);
+    refresh(&mut reader, &*store.disk)?;
+    let begins = |record: &&Record| record.id == id && matches!(record.kind, RecordKind::Write | RecordKind::Folder);
+    let records = reader.0.values().flat_map(|part| &part.records).map(|placed| &placed.record);
+    match records.into_iter().find(begins) {
+        None if reader.0.values().any(|part| !part.damaged.is_empty()) => Err(io::Error::other("the log is damaged")),
+        found => Ok(found.cloned()),
+    }
+}
+
 pub(super) fn find(store: &Store, version: &Version) -> io::Result<Option<Vec<u8>>> {
     let mut reader = store.history.lock().unwrap_or_else(PoisonError::into_inner);
     refresh(&mut reader, &*store.disk)?;

@@ -294,23 +294,39 @@ fn what_another_program_saves_at_any_step_is_the_file_or_in_the_log() {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_a_race_loses_nothing_either() {
-    let saved = b"# Saved outside\n".to_vec();
+fn a_kill_or_a_power_loss_in_the_middle_of_a_race_loses_nothing_either() {
+    let (one, two) = (b"# Saved outside\n\none\n".to_vec(), b"# Saved outside\n\ntwo\n".to_vec());
+    let rename = |bytes: &Vec<u8>| Outside::RenameOver("note.md", bytes.clone());
+    let write = |bytes: &Vec<u8>| Outside::WriteOpened(bytes.clone());
+    let plans = [
+        // what a program does in two steps, and how everything ends
+        ([rename(&one), rename(&two)], Event::Kill),
+        ([write(&one), rename(&two)], Event::Kill),
+        ([write(&one), write(&two)], Event::Kill),
+        ([rename(&one), rename(&two)], Event::PowerLoss),
+    ];
     for exchanges in [true, false] {
         for step in 0..steps(Write::Replace, exchanges, true) {
-            for gap in 0..10 {
-                for save in [Outside::RenameOver("note.md", saved.clone()), Outside::WriteOpened(saved.clone())] {
-                    let disk = vault(5, exchanges, true);
+            for (gap, end) in (1..4).flat_map(|gap| (0..12).map(move |end| (gap, end))) {
+                for ([first, second], event) in plans.clone() {
+                    let disk = vault(5 + end as u64, exchanges, true);
                     disk.open_outside("note.md");
-                    let case = format!("{save:?} at {step}, killed {gap} later, exchanges: {exchanges}");
-                    disk.plan(vec![(step, Event::Outside(save)), (step + gap, Event::Kill)]);
+                    let case =
+                        format!("{first:?} at {step}, {second:?} {gap} later, {event:?} {end} later, {exchanges}");
+                    let events = [(step, Event::Outside(first)), (step + gap, Event::Outside(second))];
+                    let plan = [&events[..], &[(step + end, event)]].concat();
+                    disk.plan(plan.clone());
                     let answer = Write::Replace.run(&store(&disk));
-                    disk.calm();
+                    let taken = disk.calm();
                     let after = recover(&disk);
                     let file = disk.bytes("note.md");
-                    let kept = after.content_of(&Version::of(&saved)).unwrap().is_some();
-                    assert!(kept || file.as_deref() == Some(&saved[..]), "{case}: {answer:?}");
-                    let whole = [Some(OLD), Some(NEW), Some(&saved[..])].contains(&file.as_deref());
+                    // what is planned behind the end does not happen
+                    for content in saved(&plan, taken.min(step + end)) {
+                        let kept = after.content_of(&Version::of(&content)).unwrap().is_some();
+                        let safe = kept || file.as_ref() == Some(&content) || disk.was_overwritten(&content);
+                        assert!(safe, "{case}: {answer:?}");
+                    }
+                    let whole = [OLD, NEW, &one, &two].iter().any(|bytes| file.as_deref() == Some(bytes));
                     assert!(whole, "{case}: {file:?}");
                     assert_eq!(leftovers(&disk), Vec::<String>::new(), "{case}");
                 }

@@ -37,7 +37,7 @@ pub(super) enum Event {
 /// What another program does, which never asks us.
 #[derive(Debug, Clone)]
 pub(super) enum Outside {
-    /// Saves a new file over the name.
+    /// Saves a new file over the name, durably.
     RenameOver(&'static str, Vec<u8>),
     /// Opens the file that has the name, and empties it.
     Truncate(&'static str),
@@ -310,9 +310,11 @@ impl World {
             Outside::RenameOver(place, bytes) => {
                 self.overwrite(self.find(place));
                 let node = self.add(false);
-                self.write(node, bytes);
+                self.write(node, bytes.clone());
+                self.nodes[node].synced = bytes;
                 let (folder, name) = self.split(place).unwrap();
                 self.name(vec![(folder, name, Some(node))]);
+                self.commit_all();
             }
             Outside::Truncate(place) => {
                 let node = self.find_or_make(place);

@@ -11,7 +11,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::disk::{At, Writers};
-use super::record::Record;
 use super::refusal::refusal_of_own;
 use super::swap::sign_name;
 use super::writing::Writing;
@@ -136,7 +135,7 @@ fn keep_what_is_new(writing: &mut Writing, id: &str, bytes: &[u8]) -> io::Result
     if writing.log().knows(&version) || history::find(writing.store, &version)?.is_some() {
         return Ok(());
     }
-    let Some(record) = record_of(writing, id)? else {
+    let Some(record) = history::beginning_of(writing.store, id)? else {
         // staged by a process that died before its record was written: never at any note's place
         return Ok(());
     };
@@ -145,13 +144,4 @@ fn keep_what_is_new(writing: &mut Writing, id: &str, bytes: &[u8]) -> io::Result
         writing.desk.late.push(LateSave { path: change.path.clone(), version });
     }
     Ok(())
-}
-
-fn record_of(writing: &Writing, id: &str) -> io::Result<Option<Record>> {
-    let history = history::read(writing.store)?;
-    let found = history.records.into_iter().find(|logged| logged.record.id == id);
-    match found {
-        None if !history.damaged.is_empty() => Err(io::Error::other("the log is damaged")),
-        found => Ok(found.map(|logged| logged.record)),
-    }
 }
