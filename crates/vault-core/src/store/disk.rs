@@ -1,6 +1,6 @@
 //! What the store needs of a disk: a dozen small steps, each of which can fail.
 //!
-//! [`super::real`] takes them on the computer's disk; the tests run the same store on a simulated one that loses power
+//! [`super::RealDisk`] takes them on the computer's disk; the tests run the same store on a simulated one that loses power
 //! or room at any step.
 
 use std::io;

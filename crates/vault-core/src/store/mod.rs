@@ -63,6 +63,8 @@ pub struct Store {
     machine: OnceLock<MachineId>,
     state: Option<state::State>,
     turn: lock::Turn<writing::Desk>,
+    /// Set once this process has written, so that our folders are there and taking the lock changes nothing.
+    has_begun: OnceLock<()>,
     helper: helper::Helper,
     class: OnceLock<Class>,
     history: Mutex<history::Reader>,
@@ -151,7 +153,7 @@ impl Store {
     fn with(disk: Arc<dyn Disk>, machine: OnceLock<MachineId>) -> Store {
         let turn = lock::Turn::new(writing::Desk::default());
         let (helper, class, history) = (helper::Helper::default(), OnceLock::new(), Mutex::default());
-        Store { disk, machine, state: None, turn, helper, class, history }
+        Store { disk, machine, state: None, turn, has_begun: OnceLock::new(), helper, class, history }
     }
 
     /// Reads a whole regular file. Larger than `limit` bytes is `too_large`; a pipe or a device never makes us wait.

@@ -132,7 +132,7 @@ impl Disk for RealDisk {
         let mode = Mode::from_raw_mode(if like.is_some() { 0o600 } else { 0o666 });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let mut file = File::from(self.open_file(at, flags, mode)?);
-        let fill = || {
+        let mut fill = || {
             if let Some(like) = like {
                 let old = self.open_file(like, OFlags::RDONLY, Mode::empty())?;
                 attributes::copy(old.as_fd(), file.as_fd())?;
@@ -140,7 +140,6 @@ impl Disk for RealDisk {
             file.write_all(bytes)?;
             file.sync_all()
         };
-        let mut fill = fill;
         fill().inspect_err(|_| drop(self.unlink(at)))
     }
 
@@ -179,7 +178,8 @@ impl Disk for RealDisk {
     }
 
     fn sync(&self, folder: &Folder) -> io::Result<()> {
-        Ok(rustix::io::retry_on_intr(|| rustix::fs::fsync(fd(folder).unwrap_or(self.root.as_fd())))?)
+        let folder = fd(folder)?;
+        Ok(rustix::io::retry_on_intr(|| rustix::fs::fsync(folder))?)
     }
 
     fn try_lock(&self, at: At) -> io::Result<Option<Lock>> {

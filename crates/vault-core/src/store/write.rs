@@ -51,10 +51,8 @@ pub(super) fn replace(
 
 /// Makes a file.
 pub(super) fn create(store: &Store, path: &VaultPath, bytes: &[u8], by: &Author) -> Result<Written, VaultError> {
-    refuse_taken(store, path)?;
     let version = Version::of(bytes);
-    let mut writing = store.begin()?;
-    refuse_taken(store, path)?;
+    let mut writing = begin_where_free(store, path)?;
     let rooms = writing.rooms.clone();
     let change = Change { path: path.clone(), before: None, after: Some(version.clone()) };
     let record = writing.record(RecordKind::Write, change, by);
@@ -88,9 +86,7 @@ pub(super) fn create(store: &Store, path: &VaultPath, bytes: &[u8], by: &Author)
 
 /// Makes a folder.
 pub(super) fn create_folder(store: &Store, path: &VaultPath, by: &Author) -> Result<(), VaultError> {
-    refuse_taken(store, path)?;
-    let mut writing = store.begin()?;
-    refuse_taken(store, path)?;
+    let mut writing = begin_where_free(store, path)?;
     let change = Change { path: path.clone(), before: None, after: None };
     let record = writing.record(RecordKind::Folder, change, by);
     writing.append(record.clone(), &[]).map_err(refusal_of_own)?;
@@ -207,6 +203,16 @@ impl Store {
             _ => self.refusal(path, Doing::Writing, error),
         }
     }
+}
+
+/// Begins a creation. A first one looks before it begins, because beginning makes our folders.
+fn begin_where_free<'a>(store: &'a Store, path: &VaultPath) -> Result<Writing<'a>, VaultError> {
+    if store.has_begun.get().is_none() {
+        refuse_taken(store, path)?;
+    }
+    let writing = store.begin()?;
+    refuse_taken(store, path)?;
+    Ok(writing)
 }
 
 /// Refuses a path that is taken, or that differs from one on disk only by letter case or Unicode form.
