@@ -34,9 +34,15 @@ fn main() {
 
     let (mut server, _) = Server::start(home.path(), &vault);
     println!("{:34} {:8.1} MB", "memory at rest", server.resident_mb());
-    show("read_note", (0..ROUNDS).map(|round| server.time("read_note", json!({"path": note_path(round * 7 % n_notes)})).1).collect());
+    show(
+        "read_note",
+        (0..ROUNDS).map(|round| server.time("read_note", json!({"path": note_path(round * 7 % n_notes)})).1).collect(),
+    );
     server.time("list_notes", json!({}));
-    show("list_notes, 10 rows, nothing changed", (0..20).map(|_| server.time("list_notes", json!({"limit": 10})).1).collect());
+    show(
+        "list_notes, 10 rows, nothing changed",
+        (0..20).map(|_| server.time("list_notes", json!({"limit": 10})).1).collect(),
+    );
     println!("{:34} {:8.1} MB", "memory after a list of all", server.resident_mb());
     measure_edits(&mut server, &vault, n_notes);
     measure_creations(&mut server, &vault);

@@ -327,6 +327,7 @@ fn what_is_hidden_answers_like_what_is_not_there() {
     }
     let refused = with.refused("create_note", json!({"title": "x", "folder": "private"}));
     assert_eq!(refused["code"], "invalid_path");
+    assert_eq!(with.code("create_note", json!({"title": "y.secret"})), "invalid_path", "it could not be seen again");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Everything that can be refused, with the contract's code and the next step.
 
+use std::fmt;
 use std::io;
 
 use serde_json::{Map, Value, json};
@@ -48,9 +49,9 @@ pub enum VaultError {
     /// The text to replace is there more than once.
     #[error("`old_string` occurs {} times in `{path}`", lines.len())]
     NotUnique { path: VaultPath, lines: Vec<usize> },
-    /// A placeholder names no element of the note, or stands there twice.
-    #[error("the `vault-block` `{id}` {}", if *twice { "stands in the text twice" } else { "is not one of this note's" })]
-    UnknownBlock { path: VaultPath, id: String, twice: bool },
+    /// A placeholder cannot be turned back into an element of the note.
+    #[error("the `vault-block` `{id}` {problem}")]
+    UnknownBlock { path: VaultPath, id: String, problem: BlockProblem },
     /// A person has not allowed this kind of call.
     #[error("the switch `{switch}` is off for this vault")]
     PermissionDenied { switch: Switch },
@@ -87,6 +88,30 @@ pub enum VaultError {
     /// A fault of this program.
     #[error("internal fault: {what}")]
     Internal { what: String },
+}
+
+/// Why a placeholder stands for no element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockProblem {
+    /// The note has no element of that id.
+    Unknown,
+    /// It stands in the text twice.
+    Twice,
+    /// Its fence is never closed.
+    Unclosed,
+    /// Where it stands now, the element would read differently.
+    Unmovable,
+}
+
+impl fmt::Display for BlockProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlockProblem::Unknown => "is not one of this note's",
+            BlockProblem::Twice => "stands in the text twice",
+            BlockProblem::Unclosed => "has no closing fence",
+            BlockProblem::Unmovable => "cannot be moved there: its content would change",
+        })
+    }
 }
 
 impl VaultError {
@@ -150,10 +175,14 @@ impl VaultError {
             VaultError::NotUnique { .. } => {
                 "make `old_string` longer so that it fits one place (`lines` has them), or pass `replace_all`".into()
             }
-            VaultError::UnknownBlock { twice: true, .. } => "keep each placeholder once".into(),
-            VaultError::UnknownBlock { twice: false, .. } => {
-                "leave placeholders as `read_note` shows them; write a new element as its own fenced code".into()
-            }
+            VaultError::UnknownBlock { problem, .. } => match problem {
+                BlockProblem::Unknown => {
+                    "leave placeholders as `read_note` shows them; write a new element as its own fenced code".into()
+                }
+                BlockProblem::Twice => "keep each placeholder once".into(),
+                BlockProblem::Unclosed => "end the placeholder with its closing fence".into(),
+                BlockProblem::Unmovable => "put the placeholder on lines of its own, outside other code".into(),
+            },
             VaultError::PermissionDenied { switch } => {
                 format!("a person can turn it on with `vault allow {switch}`, run in the vault's folder")
             }

@@ -107,6 +107,14 @@ impl Vault {
         Ok(place)
     }
 
+    /// Refuses a place for a new file that the vault's rules leave out: nobody would see the file again.
+    pub(crate) fn check_visible(&self, path: &VaultPath) -> Result<(), VaultError> {
+        match self.rules()?.hide(path, false) {
+            true => Err(VaultError::InvalidPath { path: path.to_string(), problem: PathProblem::Ignored }),
+            false => Ok(()),
+        }
+    }
+
     /// Checks the text of a path, by its own and by the vault's rules. Whether something is there plays no part.
     fn usable(&self, text: &str, wanted: EntryKind) -> Result<VaultPath, VaultError> {
         let refusal = |problem| VaultError::InvalidPath { path: shown(text), problem };

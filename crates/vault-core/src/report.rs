@@ -8,7 +8,7 @@ use vault_markdown::{Document, EditError, FrontmatterError, LinkKind, MergeError
 
 use crate::call::{Call, OperationId};
 use crate::catalog::{LinkForm, LinkTo, title};
-use crate::error::VaultError;
+use crate::error::{BlockProblem, VaultError};
 use crate::links;
 use crate::path::{VaultPath, folded};
 use crate::vault::{Saved, Text, Vault};
@@ -152,15 +152,16 @@ fn is_by_name(kind: LinkKind) -> bool {
 
 /// Names the note in a refused merge.
 pub(crate) fn merge_error(path: &VaultPath, error: MergeError) -> VaultError {
-    match error {
-        MergeError::UnknownBlock { id, twice } => VaultError::UnknownBlock { path: path.clone(), id, twice },
+    let (id, problem) = match error {
         MergeError::InvalidFrontmatter { line, message } => {
-            VaultError::InvalidFrontmatter { path: path.to_string(), line, problem: message }
+            return VaultError::InvalidFrontmatter { path: path.to_string(), line, problem: message };
         }
-        MergeError::UnclosedBlock { .. } | MergeError::Unmovable { .. } => {
-            VaultError::InvalidArgument { argument: "markdown".into(), problem: error.to_string() }
-        }
-    }
+        MergeError::UnknownBlock { id, twice: false } => (id, BlockProblem::Unknown),
+        MergeError::UnknownBlock { id, twice: true } => (id, BlockProblem::Twice),
+        MergeError::UnclosedBlock { id } => (id, BlockProblem::Unclosed),
+        MergeError::Unmovable { id } => (id, BlockProblem::Unmovable),
+    };
+    VaultError::UnknownBlock { path: path.clone(), id, problem }
 }
 
 /// Names the note in a refused edit.

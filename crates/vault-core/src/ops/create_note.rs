@@ -105,6 +105,7 @@ fn create(
         let name = naming::free_name(stem, NOTE_EXTENSION, |name| taken.iter().any(|known| known == name));
         let path = VaultPath::parse(folder.join(&name).as_str())
             .map_err(|problem| VaultError::InvalidPath { path: folder.join(&name).to_string(), problem })?;
+        vault.check_visible(&path)?;
         match vault.create(&path, text, CreateNote::NAME, call) {
             Ok(version) => return Ok((path, version)),
             Err(VaultError::Exists { .. }) => taken.push(folded(&name)),
