@@ -8,6 +8,7 @@
 //! Leaves out: cold caches, several clients at once, search.
 //!
 //! `cargo bench -p vault-mcp --bench stdio`
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

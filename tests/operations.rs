@@ -1,4 +1,5 @@
 //! The operations through the library: vault in, calls, exact answers and exact bytes out.
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that looks at the disk itself")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -8,8 +8,6 @@ use std::time::Instant;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::error::VaultError;
-
 /// Everything about a call that is not its arguments.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -38,14 +36,6 @@ impl Cancelled {
     /// Tells whether the flag is up.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Call {
-    /// Refuses with `timeout` when the caller is gone or the time is over. Long loops ask this now and then.
-    pub fn check(&self) -> Result<(), VaultError> {
-        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late || self.cancelled.is_cancelled() { Err(VaultError::Timeout) } else { Ok(()) }
     }
 }
 

@@ -1,23 +1,30 @@
-//! The one place that asks the machine for the time and for randomness.
+//! The one place outside the store that asks the machine for the time and for randomness.
+#![expect(clippy::disallowed_methods, reason = "everybody else takes the time from a `Call`")]
+
+use std::time::Instant;
 
 use jiff::Timestamp;
 
 use crate::call::{Call, Cancelled, OperationId};
+use crate::error::VaultError;
 
 impl Call {
     /// Begins a call on behalf of `client`: takes the time and a fresh operation id; no deadline.
     pub fn begin(client: &str) -> Call {
         let now = Timestamp::now();
+        let random = getrandom::u64().expect("the operating system always has random numbers");
         Call {
             client: client.to_owned(),
-            operation: OperationId::new(now, random()),
+            operation: OperationId::new(now, random),
             now,
             deadline: None,
             cancelled: Cancelled::default(),
         }
     }
-}
 
-fn random() -> u64 {
-    getrandom::u64().expect("the operating system always has random numbers")
+    /// Refuses with `timeout` when the caller is gone or the time is over. Long loops ask this now and then.
+    pub fn check(&self) -> Result<(), VaultError> {
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late || self.cancelled.is_cancelled() { Err(VaultError::Timeout) } else { Ok(()) }
+    }
 }

@@ -210,10 +210,10 @@ impl VaultError {
             error.insert("path".into(), json!(path));
         }
         match self {
-            VaultError::NotFound { candidates, .. } | VaultError::Ambiguous { candidates, .. } => {
-                if !candidates.is_empty() {
-                    error.insert("candidates".into(), json!(candidates));
-                }
+            VaultError::NotFound { candidates, .. } | VaultError::Ambiguous { candidates, .. }
+                if !candidates.is_empty() =>
+            {
+                error.insert("candidates".into(), json!(candidates));
             }
             VaultError::InvalidPath { problem: PathProblem::SymbolicLink { real: Some(real) }, .. } => {
                 error.insert("candidates".into(), json!([real]));

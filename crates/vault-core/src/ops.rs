@@ -87,8 +87,10 @@ pub struct Entry {
     pub input_schema: fn() -> &'static Map<String, Value>,
     /// Returns the response's schema.
     pub output_schema: fn() -> &'static Map<String, Value>,
-    run: fn(Map<String, Value>, &Vault, &Call) -> Result<Reply, VaultError>,
+    run: Run,
 }
+
+type Run = fn(Map<String, Value>, &Vault, &Call) -> Result<Reply, VaultError>;
 
 impl Entry {
     /// Erases the types of `O`.

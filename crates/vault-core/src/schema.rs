@@ -58,16 +58,16 @@ fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
 }
 
 fn check_value(name: &str, schema: &Value, value: &Value) -> Result<(), VaultError> {
-    if let Some(kind) = schema.get("type").and_then(Value::as_str) {
-        if !has_type(value, kind) {
-            return Err(refusal(name, format!("must be {}, not {}", article(kind), article(type_of(value)))));
-        }
+    if let Some(kind) = schema.get("type").and_then(Value::as_str)
+        && !has_type(value, kind)
+    {
+        return Err(refusal(name, format!("must be {}, not {}", article(kind), article(type_of(value)))));
     }
-    if let Some(choices) = schema.get("enum").and_then(Value::as_array) {
-        if !choices.contains(value) {
-            let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
-            return Err(refusal(name, format!("must be one of {}", choices.join(", "))));
-        }
+    if let Some(choices) = schema.get("enum").and_then(Value::as_array)
+        && !choices.contains(value)
+    {
+        let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
+        return Err(refusal(name, format!("must be one of {}", choices.join(", "))));
     }
     let bound = |key: &str| schema.get(key).and_then(Value::as_i64);
     if let Some(number) = value.as_f64() {
