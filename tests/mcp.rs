@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -411,6 +411,21 @@ fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
         let output = place.server_command(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         assert!(String::from_utf8(output.stderr).unwrap().contains(there));
+    }
+}
+
+#[test]
+fn what_a_write_replaced_is_cleared_away_soon() {
+    let place = Place::new();
+    let mut server = place.hello(&["--allow", "write"]);
+    server.call("update_tags", json!({"path": "Garden/Fern.md", "add": ["new"]}));
+    let temp = place.root.path().join("vault/.vault/tmp");
+    let is_empty = || fs::read_dir(&temp).unwrap().next().is_none();
+    assert!(!is_empty(), "somebody may still write into the replaced file");
+    let end = Instant::now() + PATIENCE;
+    while !is_empty() {
+        assert!(Instant::now() < end, "it is still there");
+        server.call("list_folders", json!({}));
     }
 }
 

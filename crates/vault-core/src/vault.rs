@@ -13,7 +13,7 @@ use crate::limits::MAX_NOTE_BYTES;
 use crate::path::VaultPath;
 use crate::rules::Rules;
 use crate::served::Served;
-use crate::store::{Author, EntryKind, Stat, Store};
+use crate::store::{Author, EntryKind, LateSave, Stat, Store};
 use crate::switches::{self, Granted, Settings, Switch};
 use crate::version::Version;
 
@@ -83,6 +83,12 @@ impl Vault {
     /// Returns the vault's files, lock and log.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// Clears away replaced files that nobody can write into any more, and returns what programs saved into them after
+    /// they had been replaced: it is in the log. Long-running programs call this a while after a write.
+    pub fn sweep(&self) -> Result<Vec<LateSave>, VaultError> {
+        self.store.sweep()
     }
 
     /// Returns what a person has set for agents on this machine, read anew.

@@ -1,6 +1,7 @@
 //! The server: which tools there are at this moment, and what a call answers.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,9 @@ use crate::profile::Profile;
 /// How long a call may take before it is `timeout`: a little less than clients wait.
 const CALL_TIME: Duration = Duration::from_secs(50);
 
+/// How long after a write replaced files are cleared away: a little more than they are kept in any case.
+const SWEEP_AFTER: Duration = Duration::from_secs(3);
+
 /// Longest name of a client in the history, in characters.
 const CLIENT_NAME_CHARS: usize = 80;
 
@@ -35,6 +39,8 @@ pub struct Server {
     granted: Arc<Granted>,
     pool: Pool,
     tools: OnceLock<Vec<Tool>>,
+    /// Whether a sweep is on its way.
+    sweeping: Arc<AtomicBool>,
     /// What was allowed when anybody looked last.
     allowed: watch::Sender<Option<Allowed>>,
 }
@@ -51,6 +57,7 @@ impl Server {
             granted: Arc::new(granted),
             pool: Pool::default(),
             tools: OnceLock::new(),
+            sweeping: Arc::default(),
             allowed: watch::Sender::new(None),
         }
     }
@@ -67,6 +74,22 @@ impl Server {
             seen.replace(now) != Some(now)
         });
         changed
+    }
+
+    /// Clears away, a while after a write, what it replaced. What other programs saved late is named on standard error.
+    fn sweep_soon(&self) {
+        if self.sweeping.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (vault, pool, sweeping) = (self.vault.clone(), self.pool.clone(), self.sweeping.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(SWEEP_AFTER).await;
+            sweeping.store(false, Ordering::Relaxed);
+            let swept = pool.run(std::future::pending(), Default::default(), move || vault.sweep()).await;
+            for late in swept.flatten().unwrap_or_default() {
+                eprintln!("vault-mcp: a late save of `{}` is in the log as version {}", late.path, late.version);
+            }
+        });
     }
 
     async fn run(&self, entry: &'static Entry, arguments: Map<String, Value>, context: &Context) -> Answer {
@@ -132,6 +155,9 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(problem, None));
         };
         let answer = self.run(entry, request.arguments.unwrap_or_default(), &context).await;
+        if entry.effect != Switch::Read {
+            self.sweep_soon();
+        }
         let changed = answer.allowed.is_some_and(|allowed| self.note_allowed(allowed));
         // Only a client that shook hands takes notices unasked; a client that is gone needs none.
         if changed && context.peer.peer_info().is_some() {
