@@ -418,7 +418,7 @@ fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
 fn what_a_write_replaced_is_cleared_away_soon() {
     let place = Place::new();
     let mut server = place.hello(&["--allow", "write"]);
-    server.call("update_tags", json!({"path": "Garden/Fern.md", "add": ["new"]}));
+    server.call("update_tags", json!({"path": "Garden/Moss.md", "add": ["new"]}));
     let temp = place.root.path().join("vault/.vault/tmp");
     let is_empty = || fs::read_dir(&temp).unwrap().next().is_none();
     assert!(!is_empty(), "somebody may still write into the replaced file");
