@@ -23,6 +23,8 @@ pub struct Catalog {
     by_name: HashMap<String, Vec<VaultPath>>,
     /// Notes by folded title and aliases.
     by_title: HashMap<String, Vec<VaultPath>>,
+    /// Notes that hold a link, by the folded name that the link's target ends in.
+    by_link: HashMap<String, Vec<VaultPath>>,
 }
 
 /// What the catalog knows of a note.
@@ -115,6 +117,9 @@ impl Catalog {
         for name in names(&path) {
             self.by_name.entry(name).or_default().push(path.clone());
         }
+        for name in linked_names(&note) {
+            self.by_link.entry(name).or_default().push(path.clone());
+        }
         self.notes.insert(path, note);
     }
 
@@ -133,8 +138,9 @@ impl Catalog {
         if note.is_none() && self.files.remove(path).is_none() {
             return;
         }
-        for title in note.iter().flat_map(|note| titles(note)) {
-            forget(&mut self.by_title, &title, path);
+        if let Some(note) = &note {
+            titles(note).iter().for_each(|title| forget(&mut self.by_title, title, path));
+            linked_names(note).iter().for_each(|name| forget(&mut self.by_link, name, path));
         }
         for name in names(path) {
             forget(&mut self.by_name, &name, path);
@@ -149,6 +155,15 @@ impl Catalog {
     /// Returns the notes that have `title` as title or alias when letter case is ignored.
     pub fn titled(&self, title: &str) -> &[VaultPath] {
         self.by_title.get(&folded(title)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the notes with links that may lead to the note at `path`: their targets end in its name, its title or an
+    /// alias of it.
+    pub fn may_link_to(&self, path: &VaultPath) -> BTreeSet<&VaultPath> {
+        let mut names = names(path);
+        names.extend(self.notes.get(path).iter().flat_map(|note| titles(note)));
+        let keys = names.iter().map(|name| link_name(name));
+        keys.filter_map(|key| self.by_link.get(&key)).flatten().collect()
     }
 
     /// Returns the existing paths that look most like `wanted`, best first.
@@ -178,6 +193,17 @@ fn names(path: &VaultPath) -> Vec<String> {
         names.push(folded(path.stem()));
     }
     names
+}
+
+fn linked_names(note: &Note) -> BTreeSet<String> {
+    note.links.iter().map(|link| link_name(&link.target)).collect()
+}
+
+/// The last part of a target, folded, without a note's extension.
+fn link_name(target: &str) -> String {
+    let name = folded(target.rsplit('/').next().unwrap_or(target).trim());
+    let bare = [".md", ".markdown"].iter().find_map(|extension| name.strip_suffix(extension));
+    bare.map_or(name.clone(), str::to_owned)
 }
 
 fn forget(index: &mut HashMap<String, Vec<VaultPath>>, key: &str, path: &VaultPath) {

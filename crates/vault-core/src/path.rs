@@ -226,6 +226,9 @@ pub fn composed(text: &str) -> String {
 
 /// Returns a name or path in the form under which names collide on any file system: NFC and case-folded.
 pub fn folded(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     caseless::default_case_fold_str(&composed(text))
 }
 

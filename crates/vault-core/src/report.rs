@@ -10,7 +10,7 @@ use crate::call::{Call, OperationId};
 use crate::catalog::{LinkForm, LinkTo, title};
 use crate::error::{BlockProblem, VaultError};
 use crate::links;
-use crate::path::{VaultPath, folded};
+use crate::path::VaultPath;
 use crate::vault::{Saved, Text, Vault};
 use crate::version::Version;
 
@@ -134,13 +134,11 @@ pub(crate) fn unresolved(
 /// Returns the links elsewhere that lead to the note at `path` and led nowhere, or to another file, before it was there.
 pub(crate) fn captured(vault: &Vault, path: &VaultPath, call: &Call) -> Result<Vec<CapturedLink>, VaultError> {
     let catalog = vault.recent_catalog(call)?;
-    let stem = folded(path.stem());
     let mut captured = Vec::new();
-    for (from, note) in catalog.notes.iter().filter(|(from, _)| *from != path) {
-        for link in note.links.iter().filter(|link| folded(&link.target).contains(&stem)) {
-            if links::resolve(&catalog, from, link).as_ref() == Some(path) {
-                captured.push(CapturedLink { path: from.to_string(), target: link.target.to_string() });
-            }
+    for from in catalog.may_link_to(path).into_iter().filter(|from| *from != path) {
+        let links = catalog.notes.get(from).map_or(&[][..], |note| &note.links);
+        for link in links.iter().filter(|link| links::resolve(&catalog, from, link).as_ref() == Some(path)) {
+            captured.push(CapturedLink { path: from.to_string(), target: link.target.to_string() });
         }
     }
     Ok(captured)
