@@ -194,11 +194,12 @@ impl Vault {
     }
 
     fn compare(&self, catalog: &mut Catalog, found: Vec<(VaultPath, Stat)>, call: &Call) -> Result<(), VaultError> {
-        let known: Vec<VaultPath> = catalog.notes.keys().chain(catalog.files.keys()).cloned().collect();
         let (folders, files): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(_, stat)| stat.kind == EntryKind::Folder);
-        let present: std::collections::HashSet<&VaultPath> = files.iter().map(|(path, _)| path).collect();
-        known.iter().filter(|path| !present.contains(path)).for_each(|path| catalog.remove(path));
+        // The walk is sorted by path.
+        let is_gone = |path: &&VaultPath| files.binary_search_by(|(found, _)| found.cmp(path)).is_err();
+        let gone: Vec<VaultPath> = catalog.notes.keys().chain(catalog.files.keys()).filter(is_gone).cloned().collect();
+        gone.iter().for_each(|path| catalog.remove(path));
         catalog.folders = folders.into_iter().map(|(path, _)| path).collect();
         for (path, stat) in files {
             if stat.kind != EntryKind::File {
