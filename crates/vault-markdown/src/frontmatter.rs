@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use crate::lines;
 pub use change::{FrontmatterError, set_key, unset_key};
+pub(crate) use change::{readable, unset_keys};
 pub(crate) use list::items as list_items;
 pub use list_change::{add_to_list, remove_from_list};
 pub(crate) use scalar::{quote_like, render as render_string};

@@ -7,7 +7,7 @@ mod placeholders;
 use std::borrow::Cow;
 
 use crate::align::align;
-use crate::frontmatter::{self, Frontmatter};
+use crate::frontmatter::{self, Frontmatter, FrontmatterError};
 use crate::lines;
 use crate::view::{Shown, ViewOptions};
 pub(crate) use body::Origin;
@@ -68,6 +68,16 @@ pub enum MergeError {
         /// What is wrong there.
         message: String,
     },
+}
+
+impl From<FrontmatterError> for MergeError {
+    fn from(error: FrontmatterError) -> Self {
+        let (line, message) = match error {
+            FrontmatterError::Invalid { line, message } => (line, message),
+            FrontmatterError::Unwritable { .. } => (1, error.to_string()),
+        };
+        MergeError::InvalidFrontmatter { line, message }
+    }
 }
 
 /// Takes `new_text`, a changed view of `stored`, back: the text to store.

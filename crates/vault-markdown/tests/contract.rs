@@ -1,7 +1,8 @@
 //! What callers may rely on of the view, sentence by sentence, with exact bytes.
 
 use vault_markdown::{
-    DroppedBlock, EditError, MergeError, Merged, ViewOptions, add_to_list, compose, edit, merge, remove_from_list, view,
+    DroppedBlock, EditError, FrontmatterError, MergeError, Merged, ViewOptions, add_to_list, compose, edit, merge,
+    remove_from_list, view,
 };
 
 fn shown(stored: &str) -> String {
@@ -53,7 +54,7 @@ fn managed_keys_are_hidden_and_own_keys_are_as_written() {
 fn each_view_line_knows_its_file_line() {
     let stored = "---\ntitle: T\nb: 1\ntype: G\n---\n```chart\na\nb\n```\nx\n";
     let view = view(stored, &ViewOptions::default());
-    let lines: Vec<Option<usize>> = (1..=view.n_lines()).map(|line| view.file_line(line)).collect();
+    let lines: Vec<Option<usize>> = (1..=view.text.lines().count()).map(|line| view.file_line(line)).collect();
     assert_eq!(lines, [Some(1), Some(4), Some(3), Some(5), Some(6), Some(7), Some(9), Some(10)]);
     assert_eq!((view.file_line(0), view.file_line(99).is_some()), (None, true));
     assert!(!view.is_added(2));
@@ -218,7 +219,7 @@ fn list_edits_keep_the_style_of_the_list() {
         ("---\ntags: []\n---\n", "---\ntags: [zeta]\n---\n"),
         ("---\ntags: # none\n---\n", "---\ntags: # none\n  - zeta\n---\n"),
         ("---\ntags: red, 'blue\n---\n", "---\ntags: [red, '''blue', zeta]\n---\n"),
-        ("---\ntags: 2024 # year\n---\n", "---\ntags: ['2024', zeta] # year\n---\n"),
+        ("---\ntags: 2024 # year\n---\n", "---\ntags: [2024, zeta] # year\n---\n"),
         ("---\ntags: [ZETA]\n---\n", "---\ntags: [ZETA]\n---\n"),
     ] {
         assert_eq!(add(before), after);
@@ -237,6 +238,49 @@ fn list_edits_keep_the_style_of_the_list() {
 }
 
 #[test]
+fn list_edits_keep_what_is_not_the_item() {
+    let remove = |stored: &str| remove_from_list(stored, "tags", |tag| tag == "a").unwrap();
+    for (before, after) in [
+        ("tags: [a, null] # c\n", "tags: [null] # c\n"),
+        ("tags:\n  - a\n  - # later\n  - ~ # c\n  - 007\n", "tags:\n  - # later\n  - ~ # c\n  - 007\n"),
+        ("tags: [blue] # mine\nz: 1\ntags: [a]\n", "tags: [blue] # mine\nz: 1\ntags: []\n"),
+        ("tags: [a]\nz: 1\ntags: [b, a]\n", "tags: [a]\nz: 1\ntags: [b]\n"),
+        ("tags: [a, # of a\n  b, # of b\n  a]\n", "tags: [ # of a\n  b, # of b\n  ]\n"),
+        ("tags: [x, # of x\n  a, a, y, a,]\n", "tags: [x, # of x\n  y,]\n"),
+        ("tags: a, b c # three\n", "tags: [b, c] # three\n"),
+        ("tags: '#a #b' # two\n", "tags: [b] # two\n"),
+        ("tags: {a: b}\n", "tags: {a: b}\n"),
+    ] {
+        assert_eq!(remove(&format!("---\n{before}---\nText.\n")), format!("---\n{after}---\nText.\n"));
+    }
+    let add = |key: &str, stored: &str| add_to_list(stored, key, &["zeta".into()]).unwrap();
+    for (key, before, after) in [
+        ("tags", "tags: [a, null] # c\n", "tags: [a, null, zeta] # c\n"),
+        ("tags", "tags:\n-\n", "tags:\n-\n- zeta\n"),
+        ("tags", "tags:\n  - a # c\n  -\n", "tags:\n  - a # c\n  -\n  - zeta\n"),
+        ("tags", "tags: \"red, blue\" # c\n", "tags: [red, blue, zeta] # c\n"),
+        ("aliases", "aliases: The fern, big # c\n", "aliases: ['The fern, big', zeta] # c\n"),
+        ("aliases", "aliases: true # c\n", "aliases: [true, zeta] # c\n"),
+        ("tags", "tags: ~ # c\n", "tags: [zeta] # c\n"),
+    ] {
+        assert_eq!(add(key, &format!("---\n{before}---\n")), format!("---\n{after}---\n"));
+    }
+}
+
+#[test]
+fn lists_that_are_not_flat_or_not_understood_are_refused_and_kept() {
+    for list in
+        ["[a, {b: c}]", "[a, [b]]", "\n  - a\n  - b: c", "\n  - a\n  - >\n    b", "&x [a, b]", "[a, \"b\n  c\"]"]
+    {
+        let stored = format!("---\ntags: {list}\n---\n");
+        let refused = FrontmatterError::Unwritable { key: "tags".into() };
+        assert_eq!(remove_from_list(&stored, "tags", |tag| tag == "a"), Err(refused.clone()), "{stored}");
+        assert_eq!(add_to_list(&stored, "tags", &["z".into()]), Err(refused), "{stored}");
+        assert_eq!(add_to_list(&stored, "tags", &["a".into()]).as_ref(), Ok(&stored));
+    }
+}
+
+#[test]
 fn a_new_note_has_one_block() {
     let new = |markdown: &str, title: Option<&str>| compose(markdown, title, &["river".into()]).unwrap().text;
     assert_eq!(new("Body.\n", None), "---\ntags:\n  - river\n---\nBody.\n");
@@ -244,8 +288,8 @@ fn a_new_note_has_one_block() {
         new("\u{feff}---\r\ntype: Note\r\npinned: true\r\ntags: [a]\r\nupdated: x\r\n---\r\nBody.\r\n", Some("A: b")),
         "---\npinned: true\ntags: [a, river]\ntitle: 'A: b'\n---\nBody.\n"
     );
-    let composed = compose("---\ntitle: x\n---\n#inline\n", None, &[]).unwrap();
-    assert_eq!((composed.text.as_str(), composed.tags), ("#inline\n", vec!["inline".to_owned()]));
+    assert_eq!(compose("---\ntitle: x\n---\n#inline\n", None, &[]).unwrap().text, "#inline\n");
+    assert_eq!(compose("---\ntype: A\ntype: Note\n---\n", None, &[]).unwrap().text, "---\ntype: A\ntype: Note\n---\n");
     assert!(matches!(compose("---\na: [\n---\n", None, &[]), Err(MergeError::InvalidFrontmatter { .. })));
 }
 

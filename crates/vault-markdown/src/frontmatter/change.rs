@@ -63,7 +63,7 @@ pub fn set_key(stored: &str, key: &str, value: &Value) -> Result<String, Frontma
             (start..start, format!("---{ending}{entry}---{ending}"))
         }
     };
-    checked(stored, splice(stored, span, &text), key, Some(value)).ok_or_else(unwritable)
+    checked(stored, block.as_ref(), splice(stored, span, &text), &[key], Some(value)).ok_or_else(unwritable)
 }
 
 /// Removes `key`, all its occurrences with their comments: the text to store.
@@ -78,12 +78,17 @@ pub fn set_key(stored: &str, key: &str, value: &Value) -> Result<String, Frontma
 /// assert_eq!(unset_key("---\na: 1\n---\nText.\n", "a").unwrap(), "Text.\n");
 /// ```
 pub fn unset_key(stored: &str, key: &str) -> Result<String, FrontmatterError> {
-    let Some(block) = readable(stored)?.filter(|block| block.entry(key).is_some()) else {
-        return Ok(stored.to_owned());
-    };
+    unset_keys(stored, &[key])
+}
+
+/// [`unset_key`] for several keys at once.
+pub(crate) fn unset_keys(stored: &str, keys: &[&str]) -> Result<String, FrontmatterError> {
+    let is_gone = |entry: &&Entry| keys.contains(&entry.key.as_str());
+    let Some(block) = readable(stored)? else { return Ok(stored.to_owned()) };
+    let Some(first) = block.entries.iter().find(is_gone) else { return Ok(stored.to_owned()) };
     let mut after = stored[..block.yaml.start].to_owned();
     after.push_str(&stored[block.head.clone()]);
-    for entry in block.entries.iter().filter(|entry| entry.key != key) {
+    for entry in block.entries.iter().filter(|entry| !is_gone(entry)) {
         after.push_str(&stored[entry.span.clone()]);
     }
     after.push_str(&stored[block.tail.clone()]);
@@ -93,10 +98,12 @@ pub fn unset_key(stored: &str, key: &str) -> Result<String, FrontmatterError> {
         return Ok(after);
     }
     after.push_str(&stored[block.yaml.end..]);
-    checked(stored, after, key, None).ok_or_else(|| FrontmatterError::Unwritable { key: key.to_owned() })
+    checked(stored, Some(&block), after, keys, None)
+        .ok_or_else(|| FrontmatterError::Unwritable { key: first.key.clone() })
 }
 
-pub(super) fn readable(stored: &str) -> Result<Option<Frontmatter>, FrontmatterError> {
+/// The block of `stored`; refuses one that cannot be read.
+pub(crate) fn readable(stored: &str) -> Result<Option<Frontmatter>, FrontmatterError> {
     match read(stored) {
         Some(Frontmatter { state: FrontmatterState::Broken(problem), .. }) => Err(problem.into()),
         block => Ok(block),
@@ -129,27 +136,33 @@ fn in_quotes_of(token: &str, text: &str) -> String {
     }
 }
 
-/// `after`, if in it `key` reads as `value` and all else of `stored` is the same, byte for byte.
-pub(super) fn checked(stored: &str, after: String, key: &str, value: Option<&Value>) -> Option<String> {
+/// `after`, if in it `keys` read as `value` and all else of `stored`, whose block is `old`, is the same, byte for byte.
+pub(super) fn checked(
+    stored: &str,
+    old: Option<&Frontmatter>,
+    after: String,
+    keys: &[&str],
+    value: Option<&Value>,
+) -> Option<String> {
     let new = read(&after).filter(|block| block.problem().is_none())?;
-    let old = read(stored);
-    let old_others = old.as_ref().map_or_else(String::new, |block| others(stored, block, key, value.is_some()));
-    let value_fits = match (value, new.value(key)) {
+    let value_fits = keys.iter().all(|key| match (value, new.value(key)) {
         (Some(wanted), Some(found)) => reads_back(wanted, found),
         (None, None) => true,
         _ => false,
-    };
+    });
+    let others = |stored: &str, block| others(stored, block, keys, value.is_some());
     let old_body = old.map_or(lines::bom_len(stored), |block| block.span.end);
     let same = value_fits
-        && others(&after, &new, key, value.is_some()) == old_others
+        && others(&after, &new) == old.map_or_else(String::new, |block| others(stored, block))
         && after[new.span.end..] == stored[old_body..];
     same.then_some(after)
 }
 
-/// The lines of a block that a change of `key` leaves alone. Of several equal keys only the last is set.
-fn others(stored: &str, block: &Frontmatter, key: &str, keep_earlier: bool) -> String {
-    let last = block.entries.iter().rposition(|entry| entry.key == key);
-    let is_other = |(index, entry): &(usize, &Entry)| entry.key != key || (keep_earlier && Some(*index) != last);
+/// The lines of a block that a change of `keys` leaves alone. Of several equal keys only the last is set.
+fn others(stored: &str, block: &Frontmatter, keys: &[&str], keep_earlier: bool) -> String {
+    let is_one = |entry: &Entry| keys.contains(&entry.key.as_str());
+    let last = block.entries.iter().rposition(is_one);
+    let is_other = |(index, entry): &(usize, &Entry)| !is_one(entry) || (keep_earlier && Some(*index) != last);
     let entries = block.entries.iter().enumerate().filter(is_other).map(|(_, entry)| &stored[entry.span.clone()]);
     std::iter::once(&stored[block.head.clone()]).chain(entries).chain([&stored[block.tail.clone()]]).collect()
 }

@@ -21,7 +21,7 @@ pub(crate) enum Shape {
 pub(crate) struct BlockItem {
     /// The whole line, line end included.
     pub(crate) line: Range<usize>,
-    /// The scalar, quotes included.
+    /// The scalar, quotes included; empty when nothing follows the dash.
     pub(crate) scalar: Range<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn items(content: &str) -> Option<Vec<Range<usize>>> {
         Shape::Nothing { .. } => Vec::new(),
         Shape::Single(item) => vec![item],
         Shape::Flow { items, .. } => items,
-        Shape::Block(items) => items.into_iter().map(|item| item.scalar).collect(),
+        Shape::Block(items) => items.into_iter().map(|item| item.scalar).filter(|scalar| !scalar.is_empty()).collect(),
     })
 }
 
@@ -73,11 +73,15 @@ fn block(content: &str, after_colon: usize, below: usize) -> Option<Shape> {
             continue;
         }
         let dash = leading_space(text);
-        if *indent.get_or_insert(dash) != dash || !text[dash..].starts_with("- ") {
+        let after_dash = text[dash..].strip_prefix('-')?;
+        if *indent.get_or_insert(dash) != dash || !after_dash.starts_with([' ', '\t', '\r', '\n']) {
             return None;
         }
         let start = line.start + dash + 1;
-        let scalar = scalar_at(content, start + leading_space(&content[start..]), false)?;
+        let scalar = match is_blank_or_comment(after_dash) {
+            true => start..start,
+            false => scalar_at(content, start + leading_space(after_dash), false)?,
+        };
         if scalar.end > line.end || !is_blank_or_comment(&content[scalar.end..line.end]) {
             return None;
         }
@@ -126,6 +130,11 @@ fn scalar_at(content: &str, at: usize, in_flow: bool) -> Option<Range<usize>> {
     is_plain.then(|| at..at + text.len())
 }
 
+/// Whether `token`, a scalar on its own, is that scalar in a flow list too.
+pub(crate) fn is_flow_scalar(token: &str) -> bool {
+    !token.is_empty() && scalar_at(token, 0, true) == Some(0..token.len())
+}
+
 fn quoted_at(content: &str, at: usize) -> Option<Range<usize>> {
     let bytes = content.as_bytes();
     let quote = bytes[at];
@@ -141,7 +150,8 @@ fn quoted_at(content: &str, at: usize) -> Option<Range<usize>> {
     }
 }
 
-fn skip_space_and_comments(content: &str, mut at: usize) -> usize {
+/// The place after blank space and comments.
+pub(crate) fn skip_space_and_comments(content: &str, mut at: usize) -> usize {
     loop {
         at += content[at..].len() - content[at..].trim_start_matches([' ', '\t', '\r', '\n']).len();
         let after_space = at > 0 && content[..at].ends_with([' ', '\t', '\n']);
@@ -152,7 +162,8 @@ fn skip_space_and_comments(content: &str, mut at: usize) -> usize {
     }
 }
 
-fn leading_space(text: &str) -> usize {
+/// Spaces and tabs that `text` begins with.
+pub(crate) fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 

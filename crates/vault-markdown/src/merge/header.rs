@@ -23,10 +23,7 @@ pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, Me
     if let Some(header) = kept(shown, new, ending) {
         return Ok(header);
     }
-    let Some(block) = frontmatter::read(new) else { return without_block(shown, new) };
-    if let FrontmatterState::Broken(problem) = block.state {
-        return Err(MergeError::InvalidFrontmatter { line: problem.line, message: problem.message });
-    }
+    let Some(block) = frontmatter::readable(new)? else { return without_block(shown, new) };
     let body_start = block.span.end;
     let (block, ignored_keys) = match &shown.frontmatter {
         Some(old) if old.problem().is_some() => (replaced(shown.stored, old, new, &block, ending), Vec::new()),
