@@ -70,25 +70,6 @@ pub fn view(stored: &str, options: &ViewOptions) -> View {
 }
 
 impl View {
-    /// Number of lines; a last line without a line end counts.
-    pub fn n_lines(&self) -> usize {
-        lines::n_lines(&self.text)
-    }
-
-    /// The text of at most `limit` lines from line `first` (1-based) on, line ends included.
-    ///
-    /// ```
-    /// # use vault_markdown::{ViewOptions, view};
-    /// let shown = view("a\nb\nc\n", &ViewOptions::default());
-    /// assert_eq!(shown.lines(4, Some(2)), "a\nb\n");
-    /// assert_eq!(shown.lines(9, None), "");
-    /// ```
-    pub fn lines(&self, first: usize, limit: Option<usize>) -> &str {
-        let start = skip_lines(&self.text, first.saturating_sub(1));
-        let rest = &self.text[start..];
-        &rest[..limit.map_or(rest.len(), |limit| skip_lines(rest, limit))]
-    }
-
     /// The 1-based line of the file that view line `view_line` (1-based) stands for; `None` for one that only the view
     /// has.
     pub fn file_line(&self, view_line: usize) -> Option<usize> {
@@ -106,21 +87,13 @@ impl View {
     /// The 0-based lines that only the view has; they follow each other.
     pub(crate) fn added_runs(&self) -> Range<usize> {
         let Some(first) = self.runs.iter().position(|run| run.file_line.is_none()) else { return 0..0 };
-        let end = self.runs.get(first + 1).map_or_else(|| self.n_lines(), |next| next.first);
+        let end = self.runs.get(first + 1).map_or_else(|| lines::n_lines(&self.text), |next| next.first);
         self.runs[first].first..end
     }
 
     fn run_at(&self, index: usize) -> Option<&Run> {
         let after = self.runs.partition_point(|run| run.first <= index);
         self.runs[..after].last()
-    }
-}
-
-/// Byte offset of the line after `n` lines.
-fn skip_lines(text: &str, n: usize) -> usize {
-    match n.checked_sub(1) {
-        Some(last) => text.match_indices('\n').nth(last).map_or(text.len(), |(at, _)| at + 1),
-        None => 0,
     }
 }
 
