@@ -327,3 +327,32 @@ fn large_and_hostile_notes_come_back_whole() {
     let deep = format!("{} a\n{}[[x]]\n", ">".repeat(25_000), "a\n".repeat(25_000));
     assert_eq!(vault_markdown::parse(&deep).links.len(), 1);
 }
+#[test]
+fn a_placeholder_where_its_content_would_read_differently_is_refused() {
+    let uri = format!("data:image/svg+xml;utf8,svg a b|c{}", "y z".repeat(100));
+    let stored = format!("![x](<{uri}>)\n");
+    let id = view(&stored, &ViewOptions::default()).elements[0].id.clone();
+    for new in [format!("![x](vault-block:{id})\n"), format!("| a |\n|---|\n| ![x](<vault-block:{id}>) |\n")] {
+        assert_eq!(refused(&stored, &new), MergeError::Unmovable { id: id.clone() });
+    }
+    assert_eq!(merged(&stored, &format!("> ![y](<vault-block:{id}>)\n")).text, format!("> ![y](<{uri}>)\n"));
+}
+
+#[test]
+fn a_placeholder_inside_code_is_dropped_and_reported() {
+    let image = format!("![x](data:image/png;base64,{})\n", "A".repeat(300));
+    for stored in ["```chart\na\n```\n", "> ```drawio\n> x\n> ```\n", &image] {
+        let shown = view(stored, &ViewOptions::default());
+        let dropped = DroppedBlock { id: shown.elements[0].id.clone(), label: shown.elements[0].label.clone() };
+        let body = shown.text.strip_prefix("---\ntype: Note\n---\n").unwrap();
+        for new in [
+            format!("~~~~\n{body}~~~~\n"),
+            format!("a\n\n    {}", body.replace('\n', "\n    ")),
+            format!("<!--\n{body}-->\n"),
+            format!("`````\n{body}"),
+        ] {
+            let merged = merged(stored, &new);
+            assert_eq!((merged.dropped, merged.placeholders), (vec![dropped.clone()], vec![]), "{new}");
+        }
+    }
+}

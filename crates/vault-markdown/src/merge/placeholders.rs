@@ -102,8 +102,12 @@ impl Placeholders {
 
     /// Ids of the elements that are still there, in stored order.
     pub(super) fn kept(&self, shown: &Shown) -> Vec<String> {
-        let kept = shown.elements.iter().enumerate().filter(|(index, _)| self.used.contains(index));
-        kept.map(|(_, element)| element.id.clone()).collect()
+        self.used(shown).map(|element| element.id.clone()).collect()
+    }
+
+    fn used<'s>(&'s self, shown: &'s Shown) -> impl Iterator<Item = &'s Element> {
+        let used = shown.elements.iter().enumerate().filter(|(index, _)| self.used.contains(index));
+        used.map(|(_, element)| element)
     }
 
     pub(super) fn dropped(&self, shown: &Shown) -> Vec<DroppedBlock> {
@@ -111,18 +115,23 @@ impl Placeholders {
         gone.map(|(_, element)| DroppedBlock { id: element.id.clone(), label: element.label.clone() }).collect()
     }
 
-    /// Checks that every fence that was kept reads as it did, wherever it stands now.
+    /// Checks that every element that was kept reads as it did, wherever it stands now.
     pub(super) fn check_contents(&self, shown: &Shown, body: &str, options: &ViewOptions) -> Result<(), MergeError> {
-        if self.blocks.is_empty() {
+        if self.used.is_empty() {
             return Ok(());
         }
         let document = parse::body(body, 0, &options.kinds);
-        let contents: HashSet<&str> = document.elements.iter().map(|element| element.content.as_str()).collect();
-        let lost = |block: &&BlockPlaceholder| !contents.contains(shown.elements[block.element].content.as_str());
-        match self.blocks.values().find(lost) {
-            Some(block) => Err(MergeError::Unmovable { id: shown.elements[block.element].id.clone() }),
-            None => Ok(()),
+        let mut found: HashMap<(bool, &str), usize> = HashMap::new();
+        for element in &document.elements {
+            *found.entry((element.inline, &element.content)).or_default() += 1;
         }
+        for element in self.used(shown) {
+            match found.get_mut(&(element.inline, element.content.as_str())) {
+                Some(n_left) if *n_left > 0 => *n_left -= 1,
+                _ => return Err(MergeError::Unmovable { id: element.id.clone() }),
+            }
+        }
+        Ok(())
     }
 }
 
