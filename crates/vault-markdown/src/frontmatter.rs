@@ -32,11 +32,11 @@ pub struct Frontmatter {
     pub yaml: Range<usize>,
     /// Whether the block can be read and changed.
     pub state: FrontmatterState,
-    /// Blank lines before the first key.
+    /// Blank lines and indented comments before the first key.
     pub head: Range<usize>,
     /// The keys in order of appearance; empty when the block is [`FrontmatterState::Broken`].
     pub entries: Vec<Entry>,
-    /// Comments after the last key.
+    /// Column-0 comments after the last key, with what is between them.
     pub tail: Range<usize>,
     /// Keys and values; also those of a block that parses but cannot be cut into lines.
     pub values: Vec<(String, Value)>,

@@ -9,10 +9,11 @@ use super::yaml::Mapping;
 use super::{Entry, Frontmatter, FrontmatterProblem, FrontmatterState};
 use crate::lines;
 
-/// Cuts a block without keys: blank lines are its head, the rest its tail.
+/// Cuts a block without keys: from the first column-0 comment of its last run on it is tail, the rest is head.
 pub(super) fn split_empty(stored: &str, mut block: Frontmatter) -> Frontmatter {
-    let first_comment = lines::line_ranges(stored, block.yaml.clone()).find(|line| !is_blank(&stored[line.clone()]));
-    let cut = first_comment.map_or(block.yaml.end, |line| line.start);
+    let ranges: Vec<Range<usize>> = lines::line_ranges(stored, block.yaml.clone()).collect();
+    let texts: Vec<&str> = ranges.iter().map(|range| &stored[range.clone()]).collect();
+    let cut = ranges.get(first_comment(&texts, 0, texts.len())).map_or(block.yaml.end, |line| line.start);
     block.head = block.yaml.start..cut;
     block.tail = cut..block.yaml.end;
     block
@@ -133,7 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_comments_is_all_tail() {
+    fn a_block_of_comments_is_tail_as_far_as_a_key_above_leaves_them_alone() {
         assert_eq!(pieces("\n# a\n\n"), ["\n", "# a\n\n"]);
+        assert_eq!(pieces("# a\n  # b\n"), ["# a\n  # b\n", ""]);
+        let after = crate::set_key("---\n  # b\n---\n", "a", &crate::Value::string("x"));
+        assert_eq!(after.as_deref(), Ok("---\n  # b\na: x\n---\n"));
     }
 }

@@ -27,6 +27,46 @@ pub(crate) const ENTRIES: [&str; 20] = [
     "attachments: [a.pdf]\n",
 ];
 
+/// Lines of frontmatter that belong together or not.
+const UGLY_LINES: [&str; 36] = [
+    "a: 1\n",
+    "a: \n",
+    "b: [x, 'y', # c\n",
+    "  z]\n",
+    "tags: [a, b]\n",
+    "tags:\n",
+    "tags: a b, c # d\n",
+    "- x\n",
+    "  - y # z\n",
+    "  -\n",
+    "  - {p: q}\n",
+    "# top\n",
+    "  # inner\n",
+    "\n",
+    " \t\n",
+    "type: Note\n",
+    "type: Guide # own\n",
+    "\"type\": Note\n",
+    "title: x\n",
+    "c: |\n",
+    "c: >-\n",
+    "c: |+\n",
+    "  text\n",
+    "    # text\n",
+    "d: &x v\n",
+    "e: *x\n",
+    "f: \"open\n",
+    "  close\"\n",
+    "g: {h: 1,\n",
+    "  i: 2}\n",
+    "? j\n",
+    ": k\n",
+    "<<: *x\n",
+    "!!str l: m\n",
+    "n: o: p\n",
+    "-\n",
+];
+
 /// Blocks without elements.
 const BLOCKS: [&str; 22] = [
     "Plain words TODO.\n",
@@ -88,6 +128,103 @@ pub(crate) fn entries() -> impl Strategy<Value = Vec<&'static str>> {
     subsequence(&ENTRIES[..], 0..8).prop_shuffle()
 }
 
+/// How the items of a list are laid out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Layout {
+    Flow,
+    Block(&'static str),
+}
+
+/// Items as they are spelled in a list, each with what is read.
+pub(crate) const ITEMS: [(&str, Option<&str>); 12] = [
+    ("a", Some("a")),
+    ("'b'", Some("b")),
+    ("\"c d\"", Some("c d")),
+    ("null", None),
+    ("~", None),
+    ("007", Some("007")),
+    ("two words", Some("two words")),
+    ("'it''s'", Some("it's")),
+    ("日本", Some("日本")),
+    ("true", Some("true")),
+    ("'#e'", Some("#e")),
+    ("a/b", Some("a/b")),
+];
+
+pub(crate) fn items() -> impl Strategy<Value = Vec<(&'static str, Option<&'static str>)>> {
+    proptest::collection::vec(select(&ITEMS[..]), 1..6)
+}
+
+pub(crate) fn layout() -> impl Strategy<Value = Layout> {
+    prop_oneof![Just(Layout::Flow), select(&["- ", "  - ", "  -   "][..]).prop_map(Layout::Block)]
+}
+
+/// What stands behind the colon of a key whose value is a list.
+pub(crate) fn list_text(items: &[(&str, Option<&str>)], layout: Layout) -> String {
+    let spelled: Vec<&str> = items.iter().map(|(spelled, _)| *spelled).collect();
+    match layout {
+        Layout::Flow => format!(" [{}] # of the list\n", spelled.join(", ")),
+        Layout::Block(dash) => {
+            let lines = spelled.iter().enumerate().map(|(index, item)| match index % 2 {
+                0 => format!("{dash}{item} # of {item}\n"),
+                _ => format!("{dash}{item}\n"),
+            });
+            format!("\n{}", lines.collect::<String>())
+        }
+    }
+}
+
+/// Lists of any kind, understood or not, as text behind a colon.
+pub(crate) fn ugly_list() -> impl Strategy<Value = String> {
+    let bits = [
+        "a",
+        "b",
+        "'b'",
+        "\"a\"",
+        "[",
+        "]",
+        ",",
+        ", ",
+        "{",
+        "}",
+        "- ",
+        "-",
+        "\n",
+        "\n- ",
+        "\n  - ",
+        "\n-\n",
+        "null",
+        "~",
+        " # c",
+        "# c",
+        ": ",
+        ":",
+        "&x ",
+        "*x",
+        "!!str ",
+        "|",
+        ">-\n    t",
+        "  ",
+        "\t",
+        "a # x\n",
+        "\r\n",
+        "\n\n",
+        "''",
+        "\"a\n  b\"",
+        "#a",
+    ];
+    let mess = proptest::collection::vec(select(bits.to_vec()), 0..9).prop_map(|bits| bits.concat());
+    let flow = proptest::collection::vec(
+        (
+            select(&["a", "b", "'b'", "null", "[a]", "{a: b}", "\"a\"", "c d", "&x a"][..]),
+            select(&[",", ", ", " ,", ", # c\n  ", " # d\n  , ", "\n  , # e\n\n  "][..]),
+        ),
+        1..6,
+    )
+    .prop_map(|items| format!("[{}]", items.iter().flat_map(|(item, comma)| [*item, *comma]).collect::<String>()));
+    prop_oneof![1 => mess, 2 => flow].prop_map(|list| format!(" {list}\n"))
+}
+
 fn header() -> impl Strategy<Value = String> {
     let mapping = (select(&["", "\n"][..]), entries(), select(&["", "# the end\n", "# a\n\n# b\n"][..]))
         .prop_map(|(head, entries, tail)| format!("---\n{head}{}{tail}---\n", entries.concat()));
@@ -104,7 +241,9 @@ fn header() -> impl Strategy<Value = String> {
             "---\n? odd\n: key\n---\n",
         ][..],
     );
-    prop_oneof![3 => mapping, 2 => odd.prop_map(str::to_owned)]
+    let ugly = proptest::collection::vec(select(&UGLY_LINES[..]), 1..9)
+        .prop_map(|lines| format!("---\n{}---\n", lines.concat()));
+    prop_oneof![3 => mapping, 2 => odd.prop_map(str::to_owned), 2 => ugly]
 }
 
 /// How the lines of a note end.
