@@ -64,6 +64,19 @@ fn changed(body: &str, changes: &[Change]) -> String {
     lines.concat()
 }
 
+fn value() -> impl Strategy<Value = Value> {
+    let plain = select(&["1", "true", "2024-01-01", "x y"][..]);
+    let leaf = prop_oneof![
+        "[a-c:#'\"\\\\ \n\r\t\\[\\]{},&*!|>%@`?~é日-]{0,6}".prop_map(Value::string),
+        plain.prop_map(|text| Value::Scalar { text: text.to_owned(), plain: true }),
+        Just(Value::Null),
+    ];
+    leaf.prop_recursive(3, 12, 4, |inner| {
+        let pairs = prop::collection::vec(("[a-c:# ]{0,3}", inner.clone()), 0..4);
+        prop_oneof![prop::collection::vec(inner, 0..4).prop_map(Value::List), pairs.prop_map(Value::Map)]
+    })
+}
+
 /// A stretch of `text` that begins and ends between characters.
 fn stretch(text: &str, at: Index, len: usize) -> std::ops::Range<usize> {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
@@ -265,21 +278,18 @@ proptest! {
         let old = &text[header..][range.clone()];
         prop_assume!(!old.is_empty() && text.find(old).is_some_and(|first| first >= header));
         prop_assume!(all || text.matches(old).count() == 1);
-        let edited = edit(&stored, old, &new, all, &ViewOptions::default());
-        {
-            let edited = edited.unwrap();
-            let wanted = if all { text[header..].replace(old, &new) } else { text[header..].replacen(old, &new, 1) };
-            prop_assume!(parse(&edited.text).elements.is_empty());
-            prop_assert_eq!(shown(&edited.text), [&text[..header], &wanted].concat());
-            let body = body_of(&stored);
-            let first = text[header..].find(old).unwrap();
-            let last = text[header..].rfind(old).unwrap() + old.len();
-            let before = text[header..header + first].matches('\n').count();
-            let after = text[header + last..].split_inclusive('\n').skip(1).count();
-            let lines: Vec<&str> = body.split_inclusive('\n').collect();
-            prop_assert!(body_of(&edited.text).starts_with(&lines[..before].concat()));
-            prop_assert!(edited.text.ends_with(&lines[lines.len() - after..].concat()));
-        }
+        let edited = edit(&stored, old, &new, all, &ViewOptions::default()).unwrap();
+        let wanted = if all { text[header..].replace(old, &new) } else { text[header..].replacen(old, &new, 1) };
+        prop_assume!(parse(&edited.text).elements.is_empty());
+        prop_assert_eq!(shown(&edited.text), [&text[..header], &wanted].concat());
+        let body = body_of(&stored);
+        let first = text[header..].find(old).unwrap();
+        let last = text[header..].rfind(old).unwrap() + old.len();
+        let before = text[header..header + first].matches('\n').count();
+        let after = text[header + last..].split_inclusive('\n').skip(1).count();
+        let lines: Vec<&str> = body.split_inclusive('\n').collect();
+        prop_assert!(body_of(&edited.text).starts_with(&lines[..before].concat()));
+        prop_assert!(edited.text.ends_with(&lines[lines.len() - after..].concat()));
     }
 
     #[test]
@@ -297,6 +307,36 @@ proptest! {
         prop_assume!(parse(&edited.text).frontmatter.is_some() == parse(&stored).frontmatter.is_some());
         prop_assume!(shown(&edited.text).matches(&new).count() == 1);
         prop_assert_eq!(edit(&edited.text, &new, old, false, &options).unwrap().text, stored);
+    }
+
+    #[test]
+    fn lines_that_move_take_their_elements_along_or_are_refused(
+        stored in note(), changes in prop::collection::vec(change(), 1..6), crlf in any::<bool>()
+    ) {
+        let new = changed(&shown(&stored), &changes);
+        let new = if crlf { new.replace('\n', "\r\n") } else { new };
+        let after = merged(&stored, &new);
+        prop_assume!(after.is_ok());
+        let after = after.unwrap();
+        check_payloads(&stored, &after.text, &after.dropped)?;
+        let n_elements = view(&stored, &ViewOptions::default()).elements.len();
+        prop_assert_eq!(after.placeholders.len() + after.dropped.len(), n_elements);
+        prop_assert_eq!(merged(&after.text, &shown(&after.text)).unwrap().text, after.text);
+    }
+
+    #[test]
+    fn any_value_is_set_and_no_other(stored in note(), key in "[abd]|tags|type|title|absent|a: b|", value in value()) {
+        let after = set_key(&stored, &key, &value);
+        prop_assume!(after.is_ok());
+        let after = after.unwrap();
+        prop_assert_eq!(other_entries(&after, &key, true), other_entries(&stored, &key, true));
+        prop_assert_eq!(body_of(&after), body_of(&stored));
+        let others = |stored: &str| -> Vec<(String, Value)> {
+            let block = parse(stored).frontmatter.unwrap_or_else(|| parse("---\n---\n").frontmatter.unwrap());
+            block.values.into_iter().filter(|(other, _)| *other != key).collect()
+        };
+        prop_assert_eq!(others(&after), others(&stored));
+        prop_assert_eq!(set_key(&after, &key, &value).unwrap(), after);
     }
 
     #[test]
