@@ -1,32 +1,33 @@
 //! The real command, run as people and scripts run it: arguments in; output, errors and an exit code out.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there, helpers included")]
+#![allow(clippy::disallowed_methods, reason = "a test makes files, starts programs and looks at what they left")]
 
 use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
+
+mod support;
+
+use support::{Finished, Place};
 
 #[test]
 fn help_lists_every_command_and_the_rules() {
-    let place = Place::new();
+    let place = fern();
     insta::assert_snapshot!("help", place.vault(&["--help"]).stdout_text());
 }
 
 #[test]
 fn the_arguments_of_a_command_come_from_its_schema() {
-    let place = Place::new();
+    let place = fern();
     insta::assert_snapshot!("help_edit_note", place.vault(&["edit-note", "--help"]).stdout_text());
     insta::assert_snapshot!("help_list_notes", place.vault(&["list-notes", "--help"]).stdout_text());
 }
 
 #[test]
 fn exit_codes_say_what_kind_of_refusal_it_was() {
-    let place = Place::new();
-    place.note("Twin.md", "one\n").note("Twin.markdown", "two\n");
+    let place = fern().note("Twin.md", "one\n").note("Twin.markdown", "two\n");
     let cases: [(&[&str], i32); 12] = [
         (&["list-notes"], 0),
         (&["no-such-command"], 2),
@@ -41,7 +42,7 @@ fn exit_codes_say_what_kind_of_refusal_it_was() {
         (&["create-folder", "Fern.md"], 5),
         (&["read-note", "Latin.md"], 1),
     ];
-    fs::write(place.root.path().join("vault/Latin.md"), b"caf\xe9\n").unwrap();
+    fs::write(place.vault_folder().join("Latin.md"), b"caf\xe9\n").unwrap();
     for (arguments, code) in cases {
         let run = place.vault(arguments);
         assert_eq!(run.code(), code, "{arguments:?}: {}", run.stderr_text());
@@ -52,7 +53,7 @@ fn exit_codes_say_what_kind_of_refusal_it_was() {
 
 #[test]
 fn a_refusal_says_what_was_wrong_and_what_to_do_next() {
-    let place = Place::new();
+    let place = fern();
     let said = place.vault(&["read-note", "Missing.md"]).stderr_text();
     assert!(said.starts_with("error: there is no "), "{said}");
     assert!(said.lines().any(|line| line.starts_with("hint: ")), "{said}");
@@ -60,7 +61,7 @@ fn a_refusal_says_what_was_wrong_and_what_to_do_next() {
 
 #[test]
 fn json_goes_to_standard_output_whether_it_is_an_answer_or_a_refusal() {
-    let place = Place::new();
+    let place = fern();
     let read = place.vault(&["--json", "read-note", "Fern.md"]);
     assert_eq!(read.json()["title"], "Fern");
     let refused = place.vault(&["read-note", "Missing.md", "--json"]);
@@ -71,7 +72,7 @@ fn json_goes_to_standard_output_whether_it_is_an_answer_or_a_refusal() {
 
 #[test]
 fn a_note_is_read_changed_and_read_again() {
-    let place = Place::new();
+    let place = fern();
     let version = place.vault(&["--json", "read-note", "Fern.md"]).json()["version"].take();
     let version = version.as_str().unwrap();
     let edit = ["edit-note", "Fern.md", "shade", "light", "--version", version, "--json"];
@@ -83,31 +84,30 @@ fn a_note_is_read_changed_and_read_again() {
 
 #[test]
 fn a_dash_reads_the_text_from_standard_input() {
-    let place = Place::new();
+    let place = fern();
     let text = "first line\n\n- last line without end";
-    let created = place.vault_with_input(&["create-note", "From input", "--markdown", "-"], text);
+    let created = place.vault_with_input(&["create-note", "From input", "--markdown", "-"], text.as_bytes());
     assert_eq!(created.code(), 0, "{}", created.stderr_text());
     assert_eq!(place.text("From input.md"), text);
     let version = place.vault(&["--json", "read-note", "From input.md"]).json()["version"].take();
     let update = ["update-note", "From input.md", "-", "--version", version.as_str().unwrap()];
-    assert_eq!(place.vault_with_input(&update, "all new\n").code(), 0);
+    assert_eq!(place.vault_with_input(&update, b"all new\n").code(), 0);
     assert_eq!(place.text("From input.md"), "all new\n");
 }
 
 #[test]
 fn standard_input_is_read_once_and_must_be_text() {
-    let place = Place::new();
-    let twice = place.vault_with_input(&["edit-note", "Fern.md", "-", "-", "--version", "x"], "shade");
+    let place = fern();
+    let twice = place.vault_with_input(&["edit-note", "Fern.md", "-", "-", "--version", "x"], b"shade");
     assert_eq!(twice.code(), 2, "{}", twice.stderr_text());
-    let binary = place.vault_with_bytes(&["create-note", "Binary", "--markdown", "-"], b"\xff\xfe");
+    let binary = place.vault_with_input(&["create-note", "Binary", "--markdown", "-"], b"\xff\xfe");
     assert_eq!(binary.code(), 2, "{}", binary.stderr_text());
-    assert!(!place.root.path().join("vault/Binary.md").exists());
+    assert!(!place.vault_folder().join("Binary.md").exists());
 }
 
 #[test]
 fn texts_that_begin_with_a_dash_are_texts() {
-    let place = Place::new();
-    place.note("List.md", "- one\n- two\n");
+    let place = fern().note("List.md", "- one\n- two\n");
     let version = place.vault(&["--json", "read-note", "List.md"]).json()["version"].take();
     let version = version.as_str().unwrap();
     let edited = place.vault(&["edit-note", "--version", version, "List.md", "--", "- two", "--three"]);
@@ -117,7 +117,7 @@ fn texts_that_begin_with_a_dash_are_texts() {
 
 #[test]
 fn a_list_is_an_option_to_repeat() {
-    let place = Place::new();
+    let place = fern();
     let tagged = place.vault(&["--json", "update-tags", "Fern.md", "--add", "green", "--add", "old/fern"]);
     assert_eq!(tagged.code(), 0, "{}", tagged.stdout_text());
     let tags = tagged.json()["tags"].take();
@@ -127,14 +127,14 @@ fn a_list_is_an_option_to_repeat() {
 
 #[test]
 fn the_vault_is_the_nearest_marked_folder_unless_one_is_named() {
-    let place = Place::new();
-    let deep = place.root.path().join("vault/Garden/Shade");
+    let place = fern();
+    let deep = place.vault_folder().join("Garden/Shade");
     fs::create_dir_all(&deep).unwrap();
     let inside = |marked: bool| {
         if marked {
-            fs::create_dir(place.root.path().join("vault/.vault")).unwrap();
+            fs::create_dir(place.vault_folder().join(".vault")).unwrap();
         }
-        let mut command = place.command(&["read-note", "Fern.md"]);
+        let mut command = place.command("vault", &["read-note", "Fern.md"]);
         command.env_remove("VAULT").current_dir(&deep).output().unwrap()
     };
     let lost = inside(false);
@@ -148,7 +148,7 @@ fn the_vault_is_the_nearest_marked_folder_unless_one_is_named() {
 
 #[test]
 fn switches_are_set_and_shown() {
-    let place = Place::new();
+    let place = fern();
     let state = |name: &str| place.vault(&["status", "--json"]).json()["switches"][name].take();
     assert_eq!(state("read"), json!({"set": null, "on": true}));
     assert_eq!(state("write"), json!({"set": null, "on": false}));
@@ -166,7 +166,7 @@ fn switches_are_set_and_shown() {
 
 #[test]
 fn switches_do_not_bind_the_person() {
-    let place = Place::new();
+    let place = fern();
     place.vault(&["deny", "read", "write"]);
     assert_eq!(place.vault(&["read-note", "Fern.md"]).code(), 0);
     assert_eq!(place.vault(&["create-note", "Mine"]).code(), 0);
@@ -174,18 +174,17 @@ fn switches_do_not_bind_the_person() {
 
 #[test]
 fn nothing_in_the_vault_tells_what_agents_may_do_there() {
-    let place = Place::new();
+    let place = fern();
     place.vault(&["allow", "write"]);
-    let names = |folder: &str| fs::read_dir(place.root.path().join(folder)).unwrap().count();
+    let names = |folder: &str| fs::read_dir(place.folder().join(folder)).unwrap().count();
     assert_eq!(names("vault"), 1, "only the note is there");
 }
 
 #[cfg(unix)]
 #[test]
 fn a_reader_that_has_enough_is_no_error() {
-    let place = Place::new();
-    place.note("Long.md", &"line\n".repeat(100_000));
-    let mut command = place.command(&["read-note", "Long.md"]);
+    let place = fern().note("Long.md", &"line\n".repeat(100_000));
+    let mut command = place.command("vault", &["read-note", "Long.md"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -194,93 +193,12 @@ fn a_reader_that_has_enough_is_no_error() {
 
 #[test]
 fn a_refusal_cannot_command_the_terminal() {
-    let place = Place::new();
+    let place = fern();
     let said = place.vault(&["read-note", "\u{1b}[31mred.md"]).stderr_text();
     assert!(!said.contains('\u{1b}'), "{said:?}");
 }
 
-/// A vault and a home of its own, in a folder that goes away.
-struct Place {
-    root: TempDir,
-}
-
-impl Place {
-    fn new() -> Place {
-        let root = tempfile::tempdir().unwrap();
-        for folder in ["vault", "home", "state", "cache", "config", "data"] {
-            fs::create_dir(root.path().join(folder)).unwrap();
-        }
-        let place = Place { root };
-        place.note("Fern.md", "# Fern\n\nA shade loving plant.\n");
-        place
-    }
-
-    fn note(&self, path: &str, text: &str) -> &Place {
-        fs::write(self.root.path().join("vault").join(path), text).unwrap();
-        self
-    }
-
-    fn text(&self, path: &str) -> String {
-        fs::read_to_string(self.root.path().join("vault").join(path)).unwrap()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_vault")));
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        for (name, folder) in [
-            ("VAULT", "vault"),
-            ("HOME", "home"),
-            ("XDG_STATE_HOME", "state"),
-            ("XDG_CACHE_HOME", "cache"),
-            ("XDG_CONFIG_HOME", "config"),
-            ("XDG_DATA_HOME", "data"),
-        ] {
-            command.env(name, self.root.path().join(folder));
-        }
-        command.current_dir(self.root.path()).args(arguments);
-        command
-    }
-
-    fn vault(&self, arguments: &[&str]) -> Output {
-        self.vault_with_input(arguments, "")
-    }
-
-    fn vault_with_input(&self, arguments: &[&str], input: &str) -> Output {
-        self.vault_with_bytes(arguments, input.as_bytes())
-    }
-
-    fn vault_with_bytes(&self, arguments: &[&str], input: &[u8]) -> Output {
-        let mut command = self.command(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        // A command that reads no input may be gone before it gets any.
-        let _written = child.stdin.take().unwrap().write_all(input);
-        child.wait_with_output().unwrap()
-    }
-}
-
-/// What a finished command left behind.
-trait Finished {
-    fn code(&self) -> i32;
-    fn stdout_text(&self) -> String;
-    fn stderr_text(&self) -> String;
-    fn json(&self) -> Value;
-}
-
-impl Finished for Output {
-    fn code(&self) -> i32 {
-        self.status.code().expect("the command ends by itself")
-    }
-
-    fn stdout_text(&self) -> String {
-        String::from_utf8(self.stdout.clone()).unwrap()
-    }
-
-    fn stderr_text(&self) -> String {
-        String::from_utf8(self.stderr.clone()).unwrap()
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout_text()).unwrap_or_else(|_| panic!("not JSON: {}", self.stdout_text()))
-    }
+/// A vault of one note.
+fn fern() -> Place {
+    Place::new().note("Fern.md", "# Fern\n\nA shade loving plant.\n")
 }

@@ -3,17 +3,24 @@
 //! Every line that a server prints must parse; each session checks that for all its lines.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there, helpers included")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "a test makes files, starts programs and looks at what they left"
+)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
+
+mod support;
+
+use support::{Finished, Place};
 
 /// How long anything may take before a test gives up on it.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,7 +32,7 @@ const STATELESS: &str = "2026-07-28";
 
 #[test]
 fn every_revision_with_a_handshake_is_spoken() {
-    let place = Place::new();
+    let place = garden();
     for revision in HANDSHAKES {
         let mut server = place.server(&[]);
         let answer = server.initialize(revision);
@@ -39,7 +46,7 @@ fn every_revision_with_a_handshake_is_spoken() {
 
 #[test]
 fn a_client_that_asks_for_an_unknown_revision_gets_the_newest_with_a_handshake() {
-    let place = Place::new();
+    let place = garden();
     for revision in ["1999-01-01", "2099-01-01", STATELESS] {
         assert_eq!(place.server(&[]).initialize(revision)["protocolVersion"], "2025-11-25");
     }
@@ -47,7 +54,7 @@ fn a_client_that_asks_for_an_unknown_revision_gets_the_newest_with_a_handshake()
 
 #[test]
 fn the_stateless_revision_needs_no_handshake() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.server(&[]);
     let discovered = server.ask("server/discover", stateless(json!({})))["result"].take();
     assert!(discovered["supportedVersions"].as_array().unwrap().contains(&json!(STATELESS)));
@@ -65,7 +72,7 @@ fn the_stateless_revision_needs_no_handshake() {
 
 #[test]
 fn a_client_may_probe_first_and_then_shake_hands() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.server(&[]);
     server.ask("server/discover", stateless(json!({})));
     server.notify("notifications/cancelled", json!({"requestId": 1}));
@@ -75,7 +82,7 @@ fn a_client_may_probe_first_and_then_shake_hands() {
 
 #[test]
 fn both_eras_see_the_same_tools() {
-    let place = Place::new();
+    let place = garden();
     let with_handshake = place.hello(&["--allow", "write"]).tools();
     let mut server = place.server(&["--allow", "write"]);
     let without = server.ask("tools/list", stateless(json!({})))["result"]["tools"].take();
@@ -84,7 +91,7 @@ fn both_eras_see_the_same_tools() {
 
 #[test]
 fn notifications_before_the_first_request_do_no_harm() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.server(&[]);
     for method in ["notifications/initialized", "notifications/cancelled", "notifications/unknown", "$/setTrace"] {
         server.notify(method, json!({"requestId": 1}));
@@ -95,7 +102,7 @@ fn notifications_before_the_first_request_do_no_harm() {
 
 #[test]
 fn the_end_of_input_ends_the_server_at_any_moment() {
-    let place = Place::new();
+    let place = garden();
     assert!(place.server(&[]).end().success(), "before anything was said");
     assert!(place.hello(&[]).end().success(), "after the handshake");
     let mut server = place.hello(&[]);
@@ -105,7 +112,7 @@ fn the_end_of_input_ends_the_server_at_any_moment() {
 
 #[test]
 fn what_was_asked_before_the_end_of_input_is_answered() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     for id in 100..200 {
         server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
@@ -119,7 +126,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
 #[cfg(unix)]
 #[test]
 fn signals_end_the_server_in_good_order() {
-    let place = Place::new();
+    let place = garden();
     for signal in ["TERM", "INT"] {
         let silent = place.server(&[]);
         let mut talking = place.hello(&[]);
@@ -135,7 +142,7 @@ fn signals_end_the_server_in_good_order() {
 
 #[test]
 fn a_client_that_stops_reading_ends_the_server() {
-    let place = Place::new();
+    let place = garden();
     let mut command = place.server_command(&[]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -152,7 +159,7 @@ fn sockets_and_files_serve_as_well_as_pipes() {
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
 
-    let place = Place::new();
+    let place = garden();
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     let pong = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
     for output_is_socket in [true, false] {
@@ -173,7 +180,7 @@ fn sockets_and_files_serve_as_well_as_pipes() {
         drop(to_server);
         assert!(wait(child).success());
     }
-    let requests = place.root.path().join("requests");
+    let requests = place.folder().join("requests");
     fs::write(&requests, format!("{ping}\n")).unwrap();
     let output = place.server_command(&[]).stdin(fs::File::open(&requests).unwrap()).output().unwrap();
     assert!(output.status.success());
@@ -182,7 +189,7 @@ fn sockets_and_files_serve_as_well_as_pipes() {
 
 #[test]
 fn a_line_that_is_too_long_is_refused_by_its_id() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     let long = "x".repeat(33 * 1024 * 1024);
     server.write(format!(r#"{{"jsonrpc":"2.0","id":"first","method":"ping","params":{{"a":"{long}"}}}}"#).as_bytes());
@@ -196,7 +203,7 @@ fn a_line_that_is_too_long_is_refused_by_its_id() {
 
 #[test]
 fn a_line_of_nearly_the_limit_is_served() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&["--allow", "write"]);
     let answer = server.ask("ping", json!({"_meta": {"pad": "x".repeat(31 * 1024 * 1024)}}));
     assert_eq!(answer["result"], json!({}));
@@ -204,7 +211,7 @@ fn a_line_of_nearly_the_limit_is_served() {
 
 #[test]
 fn garbage_is_survived() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     let deep = ["[".repeat(200_000), "]".repeat(200_000)].concat();
     let nested = format!(
@@ -238,7 +245,7 @@ fn garbage_is_survived() {
 
 #[test]
 fn a_message_is_read_whatever_blanks_surround_it() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     for (before, after) in [("\u{feff}", ""), ("  ", " \t"), ("", "\r"), ("\n\n", "")] {
         let id = server.next_id();
@@ -249,7 +256,7 @@ fn a_message_is_read_whatever_blanks_surround_it() {
 
 #[test]
 fn an_unknown_tool_is_an_error_of_the_protocol_that_names_it() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     let error = server.ask("tools/call", json!({"name": "no_such_tool", "arguments": {}}))["error"].take();
     assert_eq!(error["code"], -32602);
@@ -260,7 +267,7 @@ fn an_unknown_tool_is_an_error_of_the_protocol_that_names_it() {
 
 #[test]
 fn an_unknown_method_and_an_unknown_page_are_errors_of_the_protocol() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     assert_eq!(server.ask("no/such", json!({}))["error"]["code"], -32601);
     assert_eq!(server.ask("prompts/list", json!({}))["error"]["code"], -32601);
@@ -270,7 +277,7 @@ fn an_unknown_method_and_an_unknown_page_are_errors_of_the_protocol() {
 
 #[test]
 fn an_answer_is_the_same_json_twice() {
-    let place = Place::new();
+    let place = garden();
     let result = place.hello(&[]).read("Fern.md");
     assert_eq!(result["isError"], false);
     let [block] = &result["content"].as_array().unwrap()[..] else { panic!("one block") };
@@ -280,7 +287,7 @@ fn an_answer_is_the_same_json_twice() {
 
 #[test]
 fn a_refusal_is_text_for_the_model_and_nothing_else() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     let refusals = [
         (json!({"path": "Missing.md"}), "not_found"),
@@ -296,32 +303,32 @@ fn a_refusal_is_text_for_the_model_and_nothing_else() {
         let error = error_of(&result);
         assert_eq!(error["code"], code, "{arguments}");
         assert!(!error["hint"].as_str().unwrap().is_empty());
-        assert!(!error.to_string().contains(place.root.path().to_str().unwrap()), "no absolute path");
+        assert!(!error.to_string().contains(place.folder().to_str().unwrap()), "no absolute path");
     }
 }
 
 #[test]
 fn a_switch_takes_effect_at_the_next_call_of_every_running_server() {
-    let place = Place::new();
+    let place = garden();
     let mut servers = [place.hello(&[]), place.hello(&[])];
     for (n, server) in servers.iter_mut().enumerate() {
         assert!(!has_tool(&server.tools(), "create_note"));
         let refused = server.create(&format!("Early {n}"));
         assert_eq!(error_of(&refused)["code"], "permission_denied");
         assert_eq!(error_of(&refused)["switch"], "write");
-        assert!(error_of(&refused)["hint"].as_str().unwrap().contains("`vault allow write`"));
+        assert!(error_of(&refused)["hint"].as_str().unwrap().contains("`vault --vault . allow write`"));
     }
-    place.vault(&["allow", "write"]);
+    place.vault(&["allow", "write"]).well();
     for (n, server) in servers.iter_mut().enumerate() {
         assert_eq!(server.create(&format!("Allowed {n}"))["isError"], false);
         server.until(|message| message["method"] == "notifications/tools/list_changed");
         assert!(has_tool(&server.tools(), "create_note"));
     }
-    place.vault(&["deny", "write"]);
+    place.vault(&["deny", "write"]).well();
     for server in &mut servers {
         assert_eq!(error_of(&server.create("Late"))["code"], "permission_denied");
     }
-    place.vault(&["deny", "read"]);
+    place.vault(&["deny", "read"]).well();
     for server in &mut servers {
         assert_eq!(error_of(&server.read("Fern.md"))["switch"], "read");
         assert_eq!(server.tools(), json!([]));
@@ -329,33 +336,58 @@ fn a_switch_takes_effect_at_the_next_call_of_every_running_server() {
 }
 
 #[test]
+fn a_person_who_does_what_the_refusal_says_lets_the_next_call_through() {
+    let place = garden();
+    let mut server = place.hello(&[]);
+    let hint = error_of(&server.create("Early"))["hint"].take();
+    let command = hint.as_str().unwrap().split('`').nth(1).unwrap();
+    let mut words = command.split(' ');
+    let mut command = place.command(words.next().unwrap(), &words.collect::<Vec<_>>());
+    command.env_remove("VAULT").current_dir(place.vault_folder()).output().unwrap().well();
+    assert_eq!(server.create("Allowed")["isError"], false);
+}
+
+#[test]
+fn a_subscription_is_told_what_it_can_hear_of() {
+    let place = garden();
+    let mut server = place.server(&[]);
+    server.ask("tools/list", stateless(json!({})));
+    let wanted = json!({"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+                        "resourceSubscriptions": ["file:///note"]});
+    let wanted = stateless(json!({"notifications": wanted}));
+    server.send(&json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": wanted}));
+    let told = server.until(|message| message["method"] == "notifications/subscriptions/acknowledged");
+    assert_eq!(told["params"]["notifications"], json!({"toolsListChanged": true}));
+}
+
+#[test]
 fn a_subscription_of_the_stateless_revision_hears_of_switches() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.server(&[]);
     server.ask("tools/list", stateless(json!({})));
     let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
     server.send(&json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": wanted}));
     server.until(|message| message["method"] == "notifications/subscriptions/acknowledged");
-    place.vault(&["allow", "write"]);
+    place.vault(&["allow", "write"]).well();
     server.ask("tools/call", stateless(json!({"name": "read_note", "arguments": {"path": "Fern.md"}})));
     server.until(|message| message["method"] == "notifications/tools/list_changed");
 }
 
 #[test]
 fn a_deny_beats_what_a_server_was_started_with() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&["--allow", "write,move,delete"]);
     assert_eq!(server.create("Before")["isError"], false);
-    place.vault(&["deny", "write"]);
+    place.vault(&["deny", "write"]).well();
     assert_eq!(error_of(&server.create("After"))["code"], "permission_denied");
-    assert!(!place.root.path().join("vault/After.md").exists());
-    place.vault(&["unset", "write"]);
+    assert!(!place.vault_folder().join("After.md").exists());
+    place.vault(&["unset", "write"]).well();
     assert_eq!(server.create("Again")["isError"], false);
 }
 
 #[test]
 fn the_command_answers_what_the_server_answers() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&[]);
     let calls: [(&str, Value, &[&str]); 4] = [
         ("read_note", json!({"path": "Fern.md"}), &["read-note", "Fern.md"]),
@@ -369,14 +401,13 @@ fn the_command_answers_what_the_server_answers() {
     ];
     for (tool, arguments, command) in calls {
         let printed = place.vault(&[command, &["--json"]].concat());
-        let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
-        assert_eq!(server.call(tool, arguments)["structuredContent"], printed, "{tool}");
+        assert_eq!(server.call(tool, arguments)["structuredContent"], printed.json(), "{tool}");
     }
 }
 
 #[test]
 fn the_log_holds_no_note_text() {
-    let place = Place::new();
+    let place = garden();
     let mut command = place.server_command(&["--allow", "write"]);
     command.stderr(Stdio::piped());
     let mut server = Session::start(command);
@@ -392,8 +423,8 @@ fn the_log_holds_no_note_text() {
 
 #[test]
 fn a_vault_that_is_not_there_is_one_line_and_exit_code_2() {
-    let place = Place::new();
-    let missing = place.root.path().join("missing");
+    let place = garden();
+    let missing = place.folder().join("missing");
     let output = place.server_command(&[]).env("VAULT", &missing).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
@@ -404,7 +435,7 @@ fn a_vault_that_is_not_there_is_one_line_and_exit_code_2() {
 
 #[test]
 fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
-    let place = Place::new();
+    let place = garden();
     for (arguments, there) in
         [(["--profile", "memory"], "notes, files"), (["--allow", "fly"], "read, write, move, delete")]
     {
@@ -416,10 +447,10 @@ fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
 
 #[test]
 fn what_a_write_replaced_is_cleared_away_soon() {
-    let place = Place::new();
+    let place = garden();
     let mut server = place.hello(&["--allow", "write"]);
     server.call("update_tags", json!({"path": "Garden/Moss.md", "add": ["new"]}));
-    let temp = place.root.path().join("vault/.vault/tmp");
+    let temp = place.vault_folder().join(".vault/tmp");
     let is_empty = || fs::read_dir(&temp).unwrap().next().is_none();
     assert!(!is_empty(), "somebody may still write into the replaced file");
     let end = Instant::now() + PATIENCE;
@@ -430,15 +461,37 @@ fn what_a_write_replaced_is_cleared_away_soon() {
 }
 
 #[test]
+fn the_sample_vault_is_read_and_written_back_without_a_trace() {
+    let place = Place::with_sample_vault();
+    let before = place.files();
+    let mut server = place.hello(&["--allow", "write"]);
+    let listed = server.call("list_notes", json!({"includeArchived": true}))["structuredContent"].take();
+    assert_eq!(listed["truncated"], false);
+    let rows = listed["notes"].as_array().unwrap().iter();
+    let notes: Vec<&Value> = rows.filter(|row| row["kind"] == "note").map(|row| &row["path"]).collect();
+    assert!(notes.len() > 40, "{}", notes.len());
+    for path in notes {
+        let read = server.call("read_note", json!({"path": path}))["structuredContent"].take();
+        let back = json!({"path": path, "markdown": read["markdown"], "version": read["version"]});
+        let written = server.call("update_note", back);
+        assert_eq!(written["structuredContent"]["version"], read["version"], "{path}: {written}");
+        assert!(written["structuredContent"].get("operation").is_none(), "{path}");
+    }
+    assert!(server.end().success());
+    assert!(place.files() == before, "a byte changed, or a file came or went");
+    assert!(!place.vault_folder().join(".vault").exists());
+}
+
+#[test]
 fn tools_are_described_like_this() {
-    let place = Place::new();
+    let place = garden();
     let tools = place.hello(&["--allow", "write,move,delete"]).tools();
     insta::assert_json_snapshot!("tools", tools);
 }
 
 #[test]
 fn the_tool_list_stays_small() {
-    let place = Place::new();
+    let place = garden();
     let tools = place.hello(&["--allow", "write,move,delete"]).tools();
     let tools = tools.as_array().unwrap();
     let told = |tool: &Value| {
@@ -451,44 +504,15 @@ fn the_tool_list_stays_small() {
     assert!(bytes <= tools.len() * 560, "{bytes} bytes for {} tools", tools.len());
 }
 
-/// A vault and a home of its own, in a folder that goes away.
-struct Place {
-    root: TempDir,
+/// A vault of two notes.
+fn garden() -> Place {
+    let fern = "---\ntags: [plant]\n---\n# Fern\n\nA shade loving plant, see [[Moss]].\n";
+    Place::new().note("Fern.md", fern).note("Garden/Moss.md", "Grows #slowly.\n")
 }
 
 impl Place {
-    fn new() -> Place {
-        let root = tempfile::tempdir().unwrap();
-        for folder in ["vault/Garden", "home", "state", "cache", "config", "data"] {
-            fs::create_dir_all(root.path().join(folder)).unwrap();
-        }
-        let fern = "---\ntags: [plant]\n---\n# Fern\n\nA shade loving plant, see [[Moss]].\n";
-        fs::write(root.path().join("vault/Fern.md"), fern).unwrap();
-        fs::write(root.path().join("vault/Garden/Moss.md"), "Grows #slowly.\n").unwrap();
-        Place { root }
-    }
-
-    fn hermetic(&self, program: PathBuf) -> Command {
-        let mut command = Command::new(program);
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        for (name, folder) in [
-            ("VAULT", "vault"),
-            ("HOME", "home"),
-            ("XDG_STATE_HOME", "state"),
-            ("XDG_CACHE_HOME", "cache"),
-            ("XDG_CONFIG_HOME", "config"),
-            ("XDG_DATA_HOME", "data"),
-        ] {
-            command.env(name, self.root.path().join(folder));
-        }
-        command.current_dir(self.root.path());
-        command
-    }
-
     fn server_command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.hermetic(env!("CARGO_BIN_EXE_vault-mcp").into());
-        command.args(arguments);
-        command
+        self.command("vault-mcp", arguments)
     }
 
     /// Starts a server and says nothing yet.
@@ -502,18 +526,7 @@ impl Place {
         server.initialize("2025-11-25");
         server
     }
-
-    /// Runs the `vault` command, which must succeed.
-    fn vault(&self, arguments: &[&str]) -> Output {
-        let program = PathBuf::from(env!("CARGO_BIN_EXE_vault-mcp")).with_file_name(format!("vault{EXE}"));
-        assert!(program.is_file(), "`cargo build -p vault-cli` first, or test the whole workspace");
-        let output = self.hermetic(program).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        output
-    }
 }
-
-const EXE: &str = std::env::consts::EXE_SUFFIX;
 
 /// A running server and what it has said.
 struct Session {

@@ -184,7 +184,7 @@ impl VaultError {
                 BlockProblem::Unmovable => "put the placeholder on lines of its own, outside other code".into(),
             },
             VaultError::PermissionDenied { switch } => {
-                format!("a person can turn it on with `vault allow {switch}`, run in the vault's folder")
+                format!("a person can turn it on with `vault --vault . allow {switch}`, run in the vault's folder")
             }
             VaultError::AccessDenied { .. } => "a person must change the file's permissions".into(),
             VaultError::NotUtf8 { .. } => "a person can convert the file to UTF-8; it can still be listed and moved".into(),

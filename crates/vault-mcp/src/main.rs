@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Serve one vault to an agent, as an MCP server on standard input and output.
 ///
 /// Agents may read. Writing, moving and deleting are off until a person allows them: with `--allow` for this process, or
-/// with `vault allow` for good. `vault deny` beats both.
+/// with `vault --vault DIR allow` for good. `vault deny` beats both.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
