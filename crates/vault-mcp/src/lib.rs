@@ -9,6 +9,7 @@ pub mod pool;
 pub mod profile;
 pub mod server;
 pub mod stdio;
+pub mod sweeper;
 
 pub use pool::Pool;
 pub use profile::Profile;

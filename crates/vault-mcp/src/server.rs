@@ -1,7 +1,6 @@
 //! The server: which tools there are at this moment, and what a call answers.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -19,12 +18,10 @@ use vault_core::{Call, Entry, Vault, VaultError};
 
 use crate::pool::Pool;
 use crate::profile::Profile;
+use crate::sweeper::Sweeper;
 
 /// How long a call may take before it is `timeout`: a little less than clients wait.
 const CALL_TIME: Duration = Duration::from_secs(50);
-
-/// How long after a write replaced files are cleared away: a little more than they are kept in any case.
-const SWEEP_AFTER: Duration = Duration::from_secs(3);
 
 /// Longest name of a client in the history, in characters.
 const CLIENT_NAME_CHARS: usize = 80;
@@ -39,8 +36,7 @@ pub struct Server {
     granted: Arc<Granted>,
     pool: Pool,
     tools: OnceLock<Vec<Tool>>,
-    /// Whether a sweep is on its way.
-    sweeping: Arc<AtomicBool>,
+    sweeper: Sweeper,
     /// What was allowed when anybody looked last.
     allowed: watch::Sender<Option<Allowed>>,
 }
@@ -57,7 +53,7 @@ impl Server {
             granted: Arc::new(granted),
             pool: Pool::default(),
             tools: OnceLock::new(),
-            sweeping: Arc::default(),
+            sweeper: Sweeper::default(),
             allowed: watch::Sender::new(None),
         }
     }
@@ -76,18 +72,22 @@ impl Server {
         changed
     }
 
-    /// Clears away, a while after a write, what it replaced. What other programs saved late is named on standard error.
+    /// Clears away, a while after a write, what it replaced, if writing is still allowed then. What other programs saved
+    /// late is named on standard error.
     fn sweep_soon(&self) {
-        if self.sweeping.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let (vault, pool, sweeping) = (self.vault.clone(), self.pool.clone(), self.sweeping.clone());
-        tokio::spawn(async move {
-            tokio::time::sleep(SWEEP_AFTER).await;
-            sweeping.store(false, Ordering::Relaxed);
-            let swept = pool.run(std::future::pending(), Default::default(), move || vault.sweep()).await;
-            for late in swept.flatten().unwrap_or_default() {
-                eprintln!("vault-mcp: a late save of `{}` is in the log as version {}", late.path, late.version);
+        let (vault, granted, pool) = (self.vault.clone(), self.granted.clone(), self.pool.clone());
+        self.sweeper.note_write(move || {
+            let (vault, granted, pool) = (vault.clone(), granted.clone(), pool.clone());
+            let sweep = move || match vault.allows(&granted, Switch::Write) {
+                Ok(true) => vault.sweep(),
+                Ok(false) => Ok(vec![]),
+                Err(refusal) => Err(refusal),
+            };
+            async move {
+                let swept = pool.run(std::future::pending(), Default::default(), sweep).await;
+                for late in swept.flatten().unwrap_or_default() {
+                    eprintln!("vault-mcp: a late save of `{}` is in the log as version {}", late.path, late.version);
+                }
             }
         });
     }
@@ -155,7 +155,7 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(problem, None));
         };
         let answer = self.run(entry, request.arguments.unwrap_or_default(), &context).await;
-        if entry.effect != Switch::Read {
+        if entry.effect != Switch::Read && answer.result.is_error != Some(true) {
             self.sweep_soon();
         }
         let changed = answer.allowed.is_some_and(|allowed| self.note_allowed(allowed));
@@ -177,7 +177,10 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        // There are no prompts and no resources.
+        let mut accepted = SubscriptionFilter::new();
+        accepted.tools_list_changed = requested.tools_list_changed;
+        Some(accepted)
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
