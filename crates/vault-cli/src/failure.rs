@@ -5,13 +5,30 @@ use vault_core::VaultError;
 
 /// Returns the exit code for `refusal`: 2 usage, 3 not found, 4 ambiguous, 5 conflict, 6 permission, 1 anything else.
 pub fn exit_code(refusal: &VaultError) -> u8 {
-    match refusal.code() {
-        "invalid_argument" | "invalid_path" => 2,
-        "not_found" => 3,
-        "ambiguous" => 4,
-        "version_required" | "stale_version" | "exists" | "open_elsewhere" => 5,
-        "permission_denied" => 6,
-        _ => 1,
+    match refusal {
+        VaultError::InvalidArgument { .. } | VaultError::InvalidPath { .. } => 2,
+        VaultError::NotFound { .. } => 3,
+        VaultError::Ambiguous { .. } => 4,
+        VaultError::VersionRequired { .. }
+        | VaultError::StaleVersion { .. }
+        | VaultError::Exists { .. }
+        | VaultError::OpenElsewhere { .. } => 5,
+        VaultError::PermissionDenied { .. } | VaultError::AccessDenied { .. } => 6,
+        VaultError::NotANote { .. }
+        | VaultError::InvalidFrontmatter { .. }
+        | VaultError::NoMatch { .. }
+        | VaultError::NotUnique { .. }
+        | VaultError::UnknownBlock { .. }
+        | VaultError::NotUtf8 { .. }
+        | VaultError::UnsupportedType { .. }
+        | VaultError::TooLarge { .. }
+        | VaultError::Timeout
+        | VaultError::Busy { .. }
+        | VaultError::DiskFull { .. }
+        | VaultError::ReadOnly { .. }
+        | VaultError::VaultUnavailable { .. }
+        | VaultError::Io { .. }
+        | VaultError::Internal { .. } => 1,
     }
 }
 
@@ -21,13 +38,21 @@ pub fn text_of(refusal: &VaultError) -> String {
     let fields = json["error"].as_object().into_iter().flatten();
     let others = fields.filter(|(name, _)| !matches!(name.as_str(), "code" | "message" | "hint" | "path"));
     let mut lines = vec![format!("error: {refusal}"), format!("hint: {}", refusal.hint())];
-    lines.extend(others.map(|(name, value)| match value {
+    lines.extend(others.map(|(name, value)| (label(name), value)).map(|(name, value)| match value {
         Value::String(text) if text.contains('\n') => format!("{name}:\n{}", text.trim_end()),
         Value::String(text) => format!("{name}: {text}"),
         Value::Array(values) => format!("{name}: {}", joined(values)),
         value => format!("{name}: {value}"),
     }));
     lines.join("\n")
+}
+
+/// Lines of a note are counted in the text that callers edit, which may begin with more lines than the file.
+fn label(field: &str) -> &str {
+    match field {
+        "lines" => "lines, as `read-note` shows them",
+        field => field,
+    }
 }
 
 fn joined(values: &[Value]) -> String {
@@ -37,6 +62,8 @@ fn joined(values: &[Value]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vault_core::VaultPath;
+
     use super::*;
 
     #[test]
@@ -49,5 +76,12 @@ mod tests {
         hint: use one of `candidates`, spelled exactly like this
         candidates: a.md, b.md
         ");
+    }
+
+    #[test]
+    fn lines_of_a_note_are_those_that_a_reader_of_it_counts() {
+        let refusal = VaultError::NotUnique { path: VaultPath::parse("a.md").unwrap(), lines: vec![5, 9] };
+        assert_eq!(exit_code(&refusal), 1);
+        assert!(text_of(&refusal).ends_with("\nlines, as `read-note` shows them: 5, 9"), "{}", text_of(&refusal));
     }
 }
