@@ -9,6 +9,7 @@
 //!
 //! `cargo bench -p vault-mcp --bench stdio`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench makes a vault and starts a program")]
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
