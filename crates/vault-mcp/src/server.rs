@@ -254,8 +254,57 @@ fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes folders and looks at what is left there")]
 mod tests {
+    use rmcp::ServiceExt;
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
     use super::*;
+    use crate::{Ending, Stdio};
+
+    /// Serves one call in a vault that has nothing of ours but a folder to sweep, and tells whether it was swept there in
+    /// the hours after: that takes the lock.
+    async fn is_swept_after(granted: &[Switch], tool: &str, arguments: Value) -> bool {
+        let folder = tempfile::tempdir().unwrap();
+        let hidden = folder.path().join(".vault");
+        let server = Server::new(Vault::open(folder.path()).unwrap(), Profile::Notes, Granted(granted.to_vec()));
+        let (client, ours) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(ours);
+        let serving = tokio::spawn(async move {
+            let session = server.serve(Stdio::new(input, output, Ending::default())).await.unwrap();
+            session.waiting().await.unwrap();
+        });
+        let (answers, mut requests) = tokio::io::split(client);
+        let hello =
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+        let mut answers = BufReader::new(answers).lines();
+        for (id, method, params) in
+            [(1, "initialize", hello), (2, "tools/call", json!({"name": tool, "arguments": arguments}))]
+        {
+            let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            requests.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+            answers.next_line().await.unwrap().unwrap();
+        }
+        if hidden.exists() {
+            std::fs::remove_dir_all(&hidden).unwrap();
+        }
+        std::fs::create_dir_all(hidden.join("tmp")).unwrap();
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        drop((requests, answers));
+        serving.await.unwrap();
+        hidden.join("lock").exists()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_write_that_happened_is_swept_after() {
+        let write = [Switch::Write];
+        let made = json!({"title": "Fern"});
+        assert!(is_swept_after(&write, "create_note", made.clone()).await);
+        assert!(!is_swept_after(&[], "create_note", made).await, "writing is off");
+        assert!(!is_swept_after(&write, "create_note", json!({"title": ""})).await, "a refused call");
+        assert!(!is_swept_after(&write, "list_notes", json!({})).await, "a read");
+    }
 
     #[test]
     fn a_client_is_named_in_one_short_line() {
