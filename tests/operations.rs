@@ -74,9 +74,11 @@ impl Fixture {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.strip_prefix(self.folder.path()).unwrap().to_string_lossy().into_owned();
-                match path.is_dir() {
-                    true => waiting.push(path),
-                    false => drop(tree.insert(name, fs::read(path).unwrap())),
+                let kind = fs::symlink_metadata(&path).unwrap().file_type();
+                match (kind.is_dir(), kind.is_symlink()) {
+                    (true, _) => waiting.push(path),
+                    (_, true) => drop(tree.insert(name, b"a link".to_vec())),
+                    (false, false) => drop(tree.insert(name, fs::read(path).unwrap())),
                 }
             }
         }
@@ -315,6 +317,8 @@ fn what_is_hidden_answers_like_what_is_not_there() {
         ("list_notes", json!({"folder": "private"})),
         ("create_folder", json!({"path": "private/new"})),
         ("read_note", json!({"path": "key.md"})),
+        ("read_note", json!({"path": "Private/key.md"})),
+        ("create_note", json!({"title": "x.secret"})),
     ];
     let shape = |fixture: &Fixture, (name, arguments): &(&str, Value)| {
         let answer = fixture.call(name, arguments.clone()).unwrap_or_else(|error| error.to_json());
@@ -447,7 +451,48 @@ fn arguments_that_do_not_fit_are_named() {
         message("list_files", json!({"include": "some"})),
         "`include`: must be one of \"files\", \"notes\", \"all\""
     );
-    fixture.ok("read_note", json!({"path": "a.md", "limit": null}));
+    fixture.ok("read_note", json!({"path": "a.md", "limit": null, "offset": 1.0}));
+    fixture.ok("list_notes", json!({"tags": null, "includeArchived": null, "limit": null}));
+    assert_eq!(message("update_tags", json!({"path": "a.md", "add": ["a b"]})).split(':').next(), Some("`add`"));
+    assert_eq!(message("create_folder", json!({"path": "a?"})).split(':').next(), Some("`path`"));
+    let no_version = json!({"path": "a.md", "markdown": "", "version": null});
+    assert_eq!(fixture.code("update_note", no_version), "version_required");
+}
+
+#[test]
+fn a_name_that_is_taken_out_of_sight_is_refused_and_not_told() {
+    let fixture = vault(&[("a.md", ""), (".vaultignore", "private/\n"), ("private/x.md", "")]);
+    for call in ["create_note", "create_folder"] {
+        let arguments = match call {
+            "create_note" => json!({"title": "x", "folder": "Private"}),
+            _ => json!({"path": "Private/y"}),
+        };
+        let refused = fixture.refused(call, arguments);
+        assert_eq!(refused["code"], "invalid_path", "{call}");
+        assert!(!refused.to_string().contains("`private`"), "{refused}");
+    }
+}
+
+#[test]
+fn a_row_stays_a_row_whatever_the_frontmatter_says() {
+    let tags: String = (0..5_000).map(|number| format!("  - tag-number-{number}\n")).collect();
+    let text = format!("---\ntitle: {}\ntags:\n{tags}---\n", "long ".repeat(10_000));
+    let fixture = vault(&[("a.md", &text), ("b.md", &text)]);
+    let answer = fixture.ok("list_notes", json!({}));
+    assert!(answer.to_string().chars().count() < 25_000);
+    assert_eq!(answer["notes"].as_array().unwrap().len(), 2);
+    assert_eq!(fixture.ok("list_notes", json!({"tags": ["tag-number-4999"]}))["total"], 2);
+}
+
+#[test]
+fn a_title_that_leaves_no_room_for_a_number_is_refused_by_name() {
+    let title = "x".repeat(252);
+    let fixture = vault(&[(&format!("{title}.md"), "")]);
+    let refused = fixture.refused("create_note", json!({"title": title}));
+    assert_eq!(
+        (&refused["code"], refused["message"].as_str().unwrap().starts_with("`title`")),
+        (&json!("invalid_argument"), true)
+    );
 }
 
 #[test]

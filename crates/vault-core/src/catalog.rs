@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use vault_markdown::{Document, LinkKind};
 
+use crate::limits::CLOCK_GRAIN;
 use crate::path::{VaultPath, folded};
 use crate::store::Stat;
 
@@ -93,10 +94,10 @@ impl Note {
 
     /// Tells whether a file in this state must still hold what was read.
     ///
-    /// A file that was touched less than two seconds before it was read may have been changed again without a trace in
-    /// its times, on file systems with coarse clocks.
+    /// A file that was touched just before it was read may have been changed again without a trace in its times, on file
+    /// systems with coarse clocks.
     pub fn is_still(&self, stat: &Stat) -> bool {
-        self.stat.same_state(stat) && self.read_at.duration_since(stat.changed) > SignedDuration::from_secs(2)
+        self.stat.same_state(stat) && self.read_at.duration_since(stat.changed) > CLOCK_GRAIN
     }
 }
 
@@ -125,6 +126,10 @@ impl Catalog {
 
     /// Adds a file that is no note.
     pub fn put_file(&mut self, path: VaultPath, file: File) {
+        if let Some(known) = self.files.get_mut(&path) {
+            *known = file;
+            return;
+        }
         self.remove(&path);
         for name in names(&path) {
             self.by_name.entry(name).or_default().push(path.clone());

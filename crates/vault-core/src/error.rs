@@ -146,13 +146,14 @@ impl VaultError {
     /// Returns what to do next, one sentence for a reader with one turn to recover.
     pub fn hint(&self) -> String {
         match self {
-            VaultError::NotFound { candidates, .. } if candidates.is_empty() => {
-                "call `list_notes` or `list_files` for the paths that exist".into()
+            VaultError::NotFound { candidates, what, .. } if candidates.is_empty() => {
+                let list = if *what == "folder" { "list_folders" } else { "list_notes` or `list_files" };
+                format!("call `{list}` for the paths that exist")
             }
             VaultError::NotFound { .. } | VaultError::Ambiguous { .. } => {
                 "use one of `candidates`, spelled exactly like this".into()
             }
-            VaultError::NotANote { .. } => "notes end in `.md` or `.markdown`; `read_file` reads other text files".into(),
+            VaultError::NotANote { .. } => "pass the path of a note, as `list_notes` shows it; `read_file` reads other text files".into(),
             VaultError::InvalidPath { problem, .. } => path_hint(problem),
             VaultError::InvalidArgument { argument, .. } => format!("correct `{argument}` and call again"),
             VaultError::InvalidFrontmatter { .. } => {
@@ -188,7 +189,7 @@ impl VaultError {
             }
             VaultError::AccessDenied { .. } => "a person must change the file's permissions".into(),
             VaultError::NotUtf8 { .. } => "a person can convert the file to UTF-8; it can still be listed and moved".into(),
-            VaultError::UnsupportedType { .. } => "use the tool that `list_files` and `list_attachments` name for its kind".into(),
+            VaultError::UnsupportedType { .. } => "only text can be read with this tool; `list_files` tells the kinds of files".into(),
             VaultError::TooLarge { hint, .. } => (*hint).into(),
             VaultError::Timeout => "call again with a smaller range or folder".into(),
             VaultError::Busy { .. } => "wait a moment and call again; nothing was changed".into(),
@@ -274,6 +275,12 @@ fn path_hint(problem: &PathProblem) -> String {
         PathProblem::SymbolicLink { real: None } => "only files that lie in the vault itself can be used".into(),
         PathProblem::Hidden | PathProblem::Ignored => "use a path that `list_notes` or `list_files` shows".into(),
         PathProblem::TooLong => "use shorter names".into(),
-        _ => "pass a path relative to the vault, like `Projects/Plan.md`".into(),
+        PathProblem::Empty
+        | PathProblem::Absolute
+        | PathProblem::DriveLetter
+        | PathProblem::Backslash
+        | PathProblem::DotDot
+        | PathProblem::EmptySegment
+        | PathProblem::Control => "pass a path relative to the vault, like `Projects/Plan.md`".into(),
     }
 }

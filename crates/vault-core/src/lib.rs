@@ -3,6 +3,7 @@
 pub mod call;
 pub mod catalog;
 mod clock;
+mod current;
 pub mod error;
 pub mod limits;
 pub mod links;
@@ -12,6 +13,7 @@ pub mod ops;
 pub mod path;
 mod ranges;
 mod rebase;
+mod refusals;
 mod report;
 mod rows;
 mod rules;

@@ -3,6 +3,9 @@
 /// Longest file or folder name, in bytes of UTF-8: what common file systems hold.
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// Longest path, in bytes of UTF-8: a little less than systems take with the vault's own place in front.
+pub const MAX_PATH_BYTES: usize = 4_000;
+
 /// Largest note that is read whole, in bytes of its text; a part of a larger one can be read by lines.
 pub const MAX_WHOLE_NOTE_BYTES: u64 = 1024 * 1024;
 
@@ -59,3 +62,18 @@ pub const MAX_DIFF_BYTES: u64 = 8_000;
 
 /// Largest `.vaultignore` file, in bytes.
 pub const MAX_IGNORE_FILE_BYTES: u64 = 1024 * 1024;
+
+/// Longest title in a row of a list, in characters.
+pub const MAX_ROW_TITLE_CHARS: usize = 300;
+
+/// Most tags in a row of a list, in characters altogether.
+pub const MAX_ROW_TAGS_CHARS: usize = 2_000;
+
+/// Most numbers that are tried for the name of a new note.
+pub const MAX_NAME_TRIES: usize = 10_000;
+
+/// How old the catalog behind a report may be.
+pub const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
+
+/// How long after its last change a file may still change again without a trace in its times.
+pub const CLOCK_GRAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use vault_markdown::{Document, LinkKind};
+
 use crate::catalog::{Catalog, LinkForm, LinkTo};
 use crate::path::{VaultPath, composed, folded};
 
@@ -18,6 +20,42 @@ pub fn resolve(catalog: &Catalog, from: &VaultPath, link: &LinkTo) -> Option<Vau
             resolve_path(catalog, from, &link.target).or_else(|| resolve_name(catalog, from, &link.target))
         }
     }
+}
+
+/// Returns the names in `[[…]]` of a note at `from` that match no note or file, each once.
+pub fn unresolved(catalog: &Catalog, from: &VaultPath, document: &Document) -> Vec<String> {
+    let mut unresolved: Vec<String> = Vec::new();
+    for target in names(document) {
+        let link = LinkTo { target: target.into(), form: LinkForm::Name };
+        if resolve(catalog, from, &link).is_none() && !unresolved.iter().any(|known| known == target) {
+            unresolved.push(target.to_owned());
+        }
+    }
+    unresolved
+}
+
+/// Tells whether a note links by name at all.
+pub fn has_names(document: &Document) -> bool {
+    names(document).next().is_some()
+}
+
+/// Returns the links elsewhere that lead to the note at `path`, as linking note and target.
+pub fn leading_to(catalog: &Catalog, path: &VaultPath) -> Vec<(VaultPath, String)> {
+    let mut leading = Vec::new();
+    for from in catalog.may_link_to(path).into_iter().filter(|from| *from != path) {
+        let links = catalog.notes.get(from).map_or(&[][..], |note| &note.links);
+        let here = links.iter().filter(|link| resolve(catalog, from, link).as_ref() == Some(path));
+        leading.extend(here.map(|link| (from.clone(), link.target.to_string())));
+    }
+    leading
+}
+
+fn names(document: &Document) -> impl Iterator<Item = &str> {
+    let by_name = document
+        .links
+        .iter()
+        .filter(|link| matches!(link.kind, LinkKind::Wikilink | LinkKind::WikiEmbed | LinkKind::Frontmatter));
+    by_name.map(|link| link.target.as_str()).filter(|target| !target.is_empty())
 }
 
 fn resolve_path(catalog: &Catalog, from: &VaultPath, target: &str) -> Option<VaultPath> {

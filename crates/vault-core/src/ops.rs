@@ -115,7 +115,11 @@ impl Entry {
     }
 
     /// Checks `arguments`, then runs the operation. Permissions are the caller's business.
-    pub fn call(&self, arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
+    ///
+    /// `null` is the absence of an argument.
+    pub fn call(&self, mut arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
+        arguments.retain(|_, value| !value.is_null());
+        arguments.values_mut().for_each(make_whole);
         schema::check((self.input_schema)(), &arguments)?;
         (self.run)(arguments, vault, call)
     }
@@ -154,6 +158,14 @@ impl<R: Serialize + Display> Answer for R {
 fn run_erased<O: Operation>(arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
     let request: O = serde_json::from_value(Value::Object(arguments)).map_err(argument_error)?;
     Ok(Reply(Box::new(request.run(vault, call)?)))
+}
+
+/// `20.0` is the whole number 20, in JSON Schema too.
+fn make_whole(value: &mut Value) {
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..1e15).contains(number));
+    if let (Some(whole), true) = (whole, value.is_f64()) {
+        *value = Value::from(whole as u64);
+    }
 }
 
 /// What the schema check left over is a missing argument: serde's "missing field `path`".

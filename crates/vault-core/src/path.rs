@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::limits::MAX_NAME_BYTES;
+use crate::limits::{MAX_NAME_BYTES, MAX_PATH_BYTES};
 
 /// Place of a file or folder in the vault: relative to its root, `/`-separated, with extension.
 ///
@@ -166,19 +166,23 @@ impl fmt::Display for VaultPath {
 
 impl fmt::Display for PathProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PathProblem::Empty => "the path is blank",
-            PathProblem::Absolute => "the path is absolute",
-            PathProblem::DriveLetter => "the path begins with a drive letter or a scheme",
-            PathProblem::Backslash => "the path holds a backslash",
-            PathProblem::DotDot => "the path holds `..`",
-            PathProblem::EmptySegment => "the path holds an empty or `.` segment",
-            PathProblem::Control => "the path holds a control character",
-            PathProblem::Hidden => "names that begin with a dot are not part of the vault",
-            PathProblem::Ignored => "the vault's `.vaultignore` leaves this path out",
-            PathProblem::TooLong => "a name in the path is longer than 255 bytes, or the path than 4,000",
-            PathProblem::SymbolicLink { .. } => "the path leads through a symbolic link, and links are never followed",
-        })
+        match self {
+            PathProblem::Empty => write!(f, "the path is blank"),
+            PathProblem::Absolute => write!(f, "the path is absolute"),
+            PathProblem::DriveLetter => write!(f, "the path begins with a drive letter or a scheme"),
+            PathProblem::Backslash => write!(f, "the path holds a backslash"),
+            PathProblem::DotDot => write!(f, "the path holds `..`"),
+            PathProblem::EmptySegment => write!(f, "the path holds an empty or `.` segment"),
+            PathProblem::Control => write!(f, "the path holds a control character"),
+            PathProblem::Hidden => write!(f, "names that begin with a dot are not part of the vault"),
+            PathProblem::Ignored => write!(f, "the vault's `.vaultignore` leaves this path out"),
+            PathProblem::TooLong => {
+                write!(f, "a name in the path has over {MAX_NAME_BYTES} bytes, or the path over {MAX_PATH_BYTES}")
+            }
+            PathProblem::SymbolicLink { .. } => {
+                write!(f, "the path leads through a symbolic link, and links are never followed")
+            }
+        }
     }
 }
 
@@ -231,8 +235,6 @@ pub fn folded(text: &str) -> String {
     }
     caseless::default_case_fold_str(&composed(text))
 }
-
-const MAX_PATH_BYTES: usize = 4_000;
 
 /// `C:x`, `C:/x` and `file:…`: a single letter or a known scheme before the first colon. `note: draft.md` is a name.
 fn has_drive_letter(text: &str) -> bool {

@@ -12,13 +12,25 @@ pub(crate) struct Page<T> {
     pub(crate) truncated: bool,
 }
 
+/// A row of a list.
+pub(crate) trait Row: Serialize {
+    /// What `next` is when this row is the last one of an answer.
+    fn cursor(&self) -> String;
+}
+
+impl<T: Row> Row for &T {
+    fn cursor(&self) -> String {
+        (*self).cursor()
+    }
+}
+
 /// Takes rows up to `limit` and up to the size of an answer. At least one row is taken when there is one.
-pub(crate) fn page<T: Serialize>(rows: impl Iterator<Item = T>, limit: usize) -> Page<T> {
+pub(crate) fn page<T: Row>(rows: impl Iterator<Item = T>, limit: usize) -> Page<T> {
     let mut room = MAX_ANSWER_CHARS - ROOM_FOR_THE_REST;
-    let mut taken = Vec::new();
+    let mut taken: Vec<T> = Vec::new();
     for row in rows {
         let size = size_of(&row);
-        if taken.len() == limit || (size > room && !taken.is_empty()) {
+        if taken.len() == limit || (size + size_of(&row.cursor()) > room && !taken.is_empty()) {
             return Page { rows: taken, truncated: true };
         }
         room = room.saturating_sub(size);
@@ -27,28 +39,48 @@ pub(crate) fn page<T: Serialize>(rows: impl Iterator<Item = T>, limit: usize) ->
     Page { rows: taken, truncated: false }
 }
 
-/// Returns the size of a row in an answer, in characters of JSON with its comma.
-pub(crate) fn size_of(row: &impl Serialize) -> usize {
-    serde_json::to_string(row).map_or(0, |json| json.chars().count() + 1)
+impl<T: Row> Page<T> {
+    /// What `after` must be for the rows that follow, when there are any.
+    pub(crate) fn next(&self) -> Option<String> {
+        self.rows.last().filter(|_| self.truncated).map(Row::cursor)
+    }
+}
+
+/// Returns the size of a value in an answer, in characters of JSON with its comma.
+fn size_of(value: &impl Serialize) -> usize {
+    serde_json::to_string(value).map_or(0, |json| json.chars().count() + 1)
 }
 
 /// For the answer's other fields, in characters.
-const ROOM_FOR_THE_REST: usize = 1_000;
+const ROOM_FOR_THE_REST: usize = 200;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Row for String {
+        fn cursor(&self) -> String {
+            self.chars().take(3_000).collect()
+        }
+    }
 
     #[test]
     fn an_answer_holds_what_fits_and_says_that_more_is_there() {
         let long = "x".repeat(10_000);
         let fits = page([&long, &long, &long].into_iter(), 10);
         assert_eq!((fits.rows.len(), fits.truncated), (2, true));
-        let limited = page([1, 2, 3].into_iter(), 2);
-        assert_eq!((limited.rows, limited.truncated), (vec![1, 2], true));
-        let whole = page([1, 2].into_iter(), 2);
-        assert!(!whole.truncated);
-        let huge = "x".repeat(30_000);
-        assert_eq!(page([&huge, &huge].into_iter(), 10).rows.len(), 1);
+        assert_eq!(fits.next().map(|next| next.len()), Some(3_000));
+        let short = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
+        let limited = page(short.iter(), 2);
+        assert_eq!((limited.rows.len(), limited.next().as_deref()), (2, Some("b")));
+        let whole = page(short.iter(), 3);
+        assert_eq!((whole.rows.len(), whole.next()), (3, None));
+    }
+
+    #[test]
+    fn there_is_room_for_where_to_go_on() {
+        let (first, second) = ("x".repeat(20_000), "y".repeat(3_500));
+        let page = page([&first, &second].into_iter(), 10);
+        assert_eq!((page.rows.len(), page.truncated), (1, true));
     }
 }

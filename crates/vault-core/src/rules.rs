@@ -27,9 +27,16 @@ impl Rules {
         self.text == text
     }
 
-    /// Tells whether the rules leave `path` out, by itself or with a folder above it.
+    /// Tells whether the rules leave `path` out, by itself or with a folder above it: what lies in a folder that is left
+    /// out cannot be taken in again.
     pub(crate) fn hide(&self, path: &VaultPath, is_folder: bool) -> bool {
-        !self.matcher.is_empty() && self.matcher.matched_path_or_any_parents(path.as_str(), is_folder).is_ignore()
+        if self.matcher.is_empty() {
+            return false;
+        }
+        let text = path.as_str();
+        let folders = text.match_indices('/').map(|(end, _)| &text[..end]);
+        folders.into_iter().any(|folder| self.matcher.matched(folder, true).is_ignore())
+            || self.matcher.matched(text, is_folder).is_ignore()
     }
 }
 
@@ -39,10 +46,11 @@ mod tests {
 
     #[test]
     fn rules_are_gitignore_rules() {
-        let rules = Rules::parse("# private\nprivate/\n*.tmp.md\n!keep.tmp.md\n/top.md\n[\n");
+        let rules = Rules::parse("# private\nprivate/\n*.tmp.md\n!keep.tmp.md\n/top.md\n!private/shown.md\n[\n");
         let hides = |path: &str, is_folder| rules.hide(&VaultPath::parse(path).unwrap(), is_folder);
         assert!(hides("private", true));
         assert!(hides("a/private/deep/x.md", false));
+        assert!(hides("private/shown.md", false), "its folder is left out");
         assert!(!hides("private", false), "the rule names folders only");
         assert!(hides("x.tmp.md", false));
         assert!(!hides("keep.tmp.md", false));

@@ -44,17 +44,9 @@ pub fn check(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Res
             let names: Vec<&str> = properties.into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
             return Err(refusal(name, format!("there is no such argument; there are: {}", names.join(", "))));
         };
-        if value.is_null() && !is_required(schema, name) {
-            continue;
-        }
         check_value(name, property, value)?;
     }
     Ok(())
-}
-
-fn is_required(schema: &Map<String, Value>, name: &str) -> bool {
-    let required = schema.get("required").and_then(Value::as_array);
-    required.is_some_and(|required| required.iter().any(|entry| entry == name))
 }
 
 fn check_value(name: &str, schema: &Value, value: &Value) -> Result<(), VaultError> {

@@ -4,11 +4,11 @@ use vault_markdown::{parse_tag, tag_within};
 
 use crate::error::VaultError;
 
-/// Checks the tags that a caller passed; a leading `#` is taken off.
-pub(crate) fn parse_all(tags: &[String]) -> Result<Vec<String>, VaultError> {
+/// Checks the tags that a caller passed as `argument`; a leading `#` is taken off.
+pub(crate) fn parse_all(argument: &str, tags: &[String]) -> Result<Vec<String>, VaultError> {
     let parse = |tag: &String| {
         parse_tag(tag)
-            .map_err(|error| VaultError::InvalidArgument { argument: "tags".into(), problem: error.to_string() })
+            .map_err(|error| VaultError::InvalidArgument { argument: argument.into(), problem: error.to_string() })
     };
     tags.iter().map(parse).collect()
 }

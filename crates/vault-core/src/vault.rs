@@ -1,15 +1,16 @@
 //! A vault: the front door of the library, where the store, the catalog and the pure rooms meet.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use vault_markdown::Document;
 
 use crate::call::Call;
 use crate::catalog::{Catalog, File, Note};
 use crate::error::VaultError;
-use crate::limits::MAX_NOTE_BYTES;
+use crate::limits::{MAX_NOTE_BYTES, RECENT};
 use crate::path::VaultPath;
 use crate::rules::Rules;
 use crate::served::Served;
@@ -33,6 +34,7 @@ use crate::version::Version;
 pub struct Vault {
     store: Store,
     catalog: Mutex<Known>,
+    comparing: Mutex<()>,
     served: Mutex<Served>,
     rules: Mutex<Arc<Rules>>,
 }
@@ -55,6 +57,21 @@ pub(crate) struct Text {
     pub stat: Stat,
 }
 
+/// A text that is about to be stored, parsed once for everything that is told about it.
+pub(crate) struct Draft {
+    /// The text, byte for byte.
+    pub(crate) text: String,
+    /// What it holds.
+    pub(crate) document: Document,
+}
+
+impl Draft {
+    /// Parses `text`.
+    pub(crate) fn of(text: String) -> Draft {
+        Draft { document: vault_markdown::parse(&text), text }
+    }
+}
+
 /// What became of a write.
 #[derive(Debug, Clone)]
 pub(crate) struct Saved {
@@ -75,6 +92,7 @@ impl Vault {
         Vault {
             store,
             catalog: Mutex::default(),
+            comparing: Mutex::default(),
             served: Mutex::default(),
             rules: Mutex::new(Arc::new(Rules::parse(""))),
         }
@@ -129,28 +147,34 @@ impl Vault {
         self.read_text(path, MAX_NOTE_BYTES)
     }
 
-    /// Makes a note or file; refuses when the name is taken.
-    pub(crate) fn create(&self, path: &VaultPath, text: &str, tool: &str, call: &Call) -> Result<Version, VaultError> {
-        let written = self.store.create(path, text.as_bytes(), &author(tool, call))?;
-        self.tell(path, text, call);
+    /// Makes a note; refuses when the name is taken.
+    pub(crate) fn create(
+        &self,
+        path: &VaultPath,
+        draft: &Draft,
+        tool: &str,
+        call: &Call,
+    ) -> Result<Version, VaultError> {
+        let written = self.store.create(path, draft.text.as_bytes(), &author(tool, call))?;
+        self.tell(path, draft, call);
         Ok(written.version)
     }
 
-    /// Puts `text` in the place of `before`, unless that is not what the file holds any more. The same text again
+    /// Puts `draft` in the place of `before`, unless that is not what the file holds any more. The same text again
     /// changes nothing.
     pub(crate) fn replace(
         &self,
         path: &VaultPath,
         before: &Text,
-        text: &str,
+        draft: &Draft,
         tool: &str,
         call: &Call,
     ) -> Result<Saved, VaultError> {
-        if text == before.text {
+        if draft.text == before.text {
             return Ok(Saved { version: before.version.clone(), changed: false });
         }
-        let written = self.store.replace(path, &before.version, text.as_bytes(), &author(tool, call))?;
-        self.tell(path, text, call);
+        let written = self.store.replace(path, &before.version, draft.text.as_bytes(), &author(tool, call))?;
+        self.tell(path, draft, call);
         Ok(Saved { version: written.version, changed: true })
     }
 
@@ -171,55 +195,58 @@ impl Vault {
 
     /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed.
     ///
-    /// `timeout` when the call's time is over; the next call goes on from there.
+    /// `timeout` when the call's time is over; nothing is kept then.
     pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
         let rules = self.rules()?;
-        let mut known = lock(&self.catalog);
+        // One comparison at a time; reads and writes go on meanwhile.
+        let _turn = lock(&self.comparing);
+        let before = self.known_catalog();
         let found = self.store.walk(&|path, kind| !rules.hide(path, kind == EntryKind::Folder))?;
-        self.compare(Arc::make_mut(&mut known.catalog), found, call)?;
+        let changes = self.compare(&before, found, call)?;
+        // Given up first, so that the catalog is changed where it is and not in a copy.
+        drop(before);
+        let mut known = lock(&self.catalog);
+        changes.apply(&mut known.catalog);
         known.compared = Some(call.now);
         Ok(Arc::clone(&known.catalog))
     }
 
     /// Returns the catalog as it was not long before the call, own writes included: for reports, not for decisions.
     pub(crate) fn recent_catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
-        {
-            let known = lock(&self.catalog);
-            let age = known.compared.map(|compared| call.now.duration_since(compared));
-            if age.is_some_and(|age| age <= RECENT) {
-                return Ok(Arc::clone(&known.catalog));
-            }
+        let compared = lock(&self.catalog).compared;
+        match compared.is_some_and(|compared| call.now.duration_since(compared) <= RECENT) {
+            true => Ok(self.known_catalog()),
+            false => self.catalog(call),
         }
-        self.catalog(call)
     }
 
-    fn compare(&self, catalog: &mut Catalog, found: Vec<(VaultPath, Stat)>, call: &Call) -> Result<(), VaultError> {
+    /// Returns the catalog as far as it is known, own writes included; nothing is looked at.
+    pub(crate) fn known_catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&lock(&self.catalog).catalog)
+    }
+
+    fn compare(&self, known: &Catalog, found: Vec<(VaultPath, Stat)>, call: &Call) -> Result<Changes, VaultError> {
         let (folders, files): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|(_, stat)| stat.kind == EntryKind::Folder);
         // The walk is sorted by path.
         let is_gone = |path: &&VaultPath| files.binary_search_by(|(found, _)| found.cmp(path)).is_err();
-        let gone: Vec<VaultPath> = catalog.notes.keys().chain(catalog.files.keys()).filter(is_gone).cloned().collect();
-        gone.iter().for_each(|path| catalog.remove(path));
-        catalog.folders = folders.into_iter().map(|(path, _)| path).collect();
+        let gone: Vec<&VaultPath> = known.notes.keys().chain(known.files.keys()).filter(is_gone).collect();
+        let mut changes = Changes::default();
+        gone.into_iter().for_each(|path| changes.forget(known, path));
         for (path, stat) in files {
+            let note = known.notes.get(&path);
             if stat.kind != EntryKind::File {
-                catalog.remove(&path);
-            } else if !path.is_note() {
-                self.compare_file(catalog, path, stat);
-            } else if catalog.notes.get(&path).is_none_or(|note| !note.is_still(&stat)) {
+                changes.forget(known, &path);
+            } else if path.is_note() && note.is_none_or(|note| !note.is_still(&stat)) {
                 call.check()?;
-                let note = self.look_at(&path, stat, call.now);
-                catalog.put_note(path, Arc::new(note));
+                let now = Arc::new(self.look_at(&path, stat, call.now));
+                changes.notes.push((path, note.cloned(), Some(now)));
+            } else if !path.is_note() && known.files.get(&path).is_none_or(|file| file.stat != stat) {
+                changes.files.push((path, Some(File { stat })));
             }
         }
-        Ok(())
-    }
-
-    fn compare_file(&self, catalog: &mut Catalog, path: VaultPath, stat: Stat) {
-        match catalog.files.get_mut(&path) {
-            Some(file) => file.stat = stat,
-            None => catalog.put_file(path, File { stat }),
-        }
+        changes.folders = folders.into_iter().map(|(path, _)| path).collect();
+        Ok(changes)
     }
 
     /// Describes a note; one that cannot be read is known by its name.
@@ -231,24 +258,57 @@ impl Vault {
     }
 
     /// Tells the catalog, once there is one, about a write of ours.
-    fn tell(&self, path: &VaultPath, text: &str, call: &Call) {
+    fn tell(&self, path: &VaultPath, draft: &Draft, call: &Call) {
         let mut known = lock(&self.catalog);
         if known.compared.is_none() {
             return;
         }
-        let Ok(stat) = self.store.stat(path) else { return };
-        let catalog = Arc::make_mut(&mut known.catalog);
-        if path.is_note() {
-            let document: Document = vault_markdown::parse(text);
-            catalog.put_note(path.clone(), Arc::new(Note::new(path, stat, Some(&document), call.now)));
-        } else {
-            self.compare_file(catalog, path.clone(), stat);
+        if let Ok(stat) = self.store.stat(path) {
+            let note = Note::new(path, stat, Some(&draft.document), call.now);
+            Arc::make_mut(&mut known.catalog).put_note(path.clone(), Arc::new(note));
         }
     }
 }
 
-/// How old the catalog behind a report may be.
-const RECENT: SignedDuration = SignedDuration::from_secs(2);
+/// What a walk found to be otherwise than the catalog said.
+#[derive(Default)]
+struct Changes {
+    folders: BTreeSet<VaultPath>,
+    files: Vec<(VaultPath, Option<File>)>,
+    /// What was known before, and what is there now.
+    notes: Vec<(VaultPath, Option<Arc<Note>>, Option<Arc<Note>>)>,
+}
+
+impl Changes {
+    fn forget(&mut self, known: &Catalog, path: &VaultPath) {
+        match known.notes.get(path) {
+            Some(note) => self.notes.push((path.clone(), Some(note.clone()), None)),
+            None => self.files.push((path.clone(), None)),
+        }
+    }
+
+    /// Brings the catalog up to date. What a write of ours told it since the walk is newer, and stays.
+    fn apply(self, catalog: &mut Arc<Catalog>) {
+        let catalog = Arc::make_mut(catalog);
+        for (path, before, now) in self.notes {
+            let known = catalog.notes.get(&path);
+            if known.map(Arc::as_ptr) != before.as_ref().map(Arc::as_ptr) {
+                continue;
+            }
+            match now {
+                Some(note) => catalog.put_note(path, note),
+                None => catalog.remove(&path),
+            }
+        }
+        for (path, now) in self.files {
+            match now {
+                Some(file) => catalog.put_file(path, file),
+                None => catalog.remove(&path),
+            }
+        }
+        catalog.folders = self.folders;
+    }
+}
 
 fn author<'a>(tool: &'a str, call: &'a Call) -> Author<'a> {
     Author { operation: &call.operation, time: call.now, tool, client: &call.client }

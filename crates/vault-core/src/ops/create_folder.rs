@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Operation;
 use crate::call::{Call, OperationId};
 use crate::error::VaultError;
+use crate::locate::Locator;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
@@ -34,11 +35,12 @@ impl Operation for CreateFolder {
     type Response = CreateFolderResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<CreateFolderResponse, VaultError> {
-        let path = vault.place_for_folder(&self.path)?;
+        let locator = Locator::new(vault)?;
+        let path = locator.place_for_folder("path", &self.path)?;
         if path.is_root() {
             return Err(VaultError::Exists { path: self.path });
         }
-        vault.create_folder(&path, Self::NAME, call)?;
+        vault.create_folder(&path, Self::NAME, call).map_err(|refusal| locator.conceal(refusal, &path))?;
         Ok(CreateFolderResponse { path: path.to_string(), operation: call.operation.clone() })
     }
 }

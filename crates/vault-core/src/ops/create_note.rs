@@ -1,5 +1,6 @@
 //! `create_note`.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -8,12 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::Operation;
 use crate::call::{Call, OperationId};
 use crate::error::VaultError;
+use crate::limits::MAX_NAME_TRIES;
+use crate::links;
+use crate::locate::Locator;
 use crate::naming::{self, NOTE_EXTENSION};
 use crate::path::{VaultPath, folded};
+use crate::refusals;
 use crate::report::{self, CapturedLink};
 use crate::switches::Switch;
 use crate::tags;
-use crate::vault::Vault;
+use crate::vault::{Draft, Vault};
 use crate::version::Version;
 
 /// Create a note and its folder; a taken name gets a number.
@@ -69,24 +74,28 @@ impl Operation for CreateNote {
 
     fn run(self, vault: &Vault, call: &Call) -> Result<CreateNoteResponse, VaultError> {
         let name = naming::file_name(&self.title)?;
-        let tags = tags::parse_all(&self.tags)?;
+        let tags = tags::parse_all("tags", &self.tags)?;
+        let locator = Locator::new(vault)?;
+        let folder = locator.place_for_folder("folder", self.folder.as_deref().unwrap_or(""))?;
         let title = name.differs.then(|| self.title.trim());
         let composed = vault_markdown::compose(&self.markdown, title, &tags)
-            .map_err(|error| report::merge_error(&VaultPath::root().join(&name.stem), error))?;
-        let folder = vault.place_for_folder(self.folder.as_deref().unwrap_or(""))?;
-        let (path, version) = create(vault, &folder, &name.stem, &composed.text, call)?;
-        let document = vault_markdown::parse(&composed.text);
-        let view = vault_markdown::view(&composed.text, &Default::default());
-        vault.keep_served(&path, &version, &view.text);
+            .map_err(|error| refusals::merge_error(&folder.join(&format!("{}{NOTE_EXTENSION}", name.stem)), error))?;
+        let draft = Draft::of(composed.text);
+        // Links that lead here are looked for in any case.
+        vault.recent_catalog(call)?;
+        let (path, version) = create(vault, &locator, &folder, &name.stem, &draft, call)?;
+        vault.keep_served(&path, &version, &vault_markdown::view(&draft.text, &Default::default()).text);
+        let catalog = vault.known_catalog();
+        let captured = links::leading_to(&catalog, &path).into_iter();
         Ok(CreateNoteResponse {
-            title: crate::catalog::title(&path, Some(&document)),
-            tags: vault_markdown::tags(&document),
-            version,
-            unresolved_wikilinks: report::unresolved(vault, &path, &document, call)?,
-            ignored_frontmatter_keys: composed.ignored_keys,
-            captured_links: report::captured(vault, &path, call)?,
-            operation: call.operation.clone(),
             path: path.to_string(),
+            title: crate::catalog::title(&path, Some(&draft.document)),
+            tags: vault_markdown::tags(&draft.document),
+            version,
+            unresolved_wikilinks: links::unresolved(&catalog, &path, &draft.document),
+            ignored_frontmatter_keys: composed.ignored_keys,
+            captured_links: captured.map(|(from, target)| CapturedLink { path: from.to_string(), target }).collect(),
+            operation: call.operation.clone(),
         })
     }
 }
@@ -94,32 +103,31 @@ impl Operation for CreateNote {
 /// Takes the first free name, and the next one when another program was faster.
 fn create(
     vault: &Vault,
+    locator: &Locator,
     folder: &VaultPath,
     stem: &str,
-    text: &str,
+    draft: &Draft,
     call: &Call,
 ) -> Result<(VaultPath, Version), VaultError> {
-    let mut taken = names_in(vault, folder)?;
-    loop {
+    let mut taken: HashSet<String> = locator.names_in(folder)?.iter().map(|name| folded(name)).collect();
+    for _ in 0..MAX_NAME_TRIES {
         call.check()?;
-        let name = naming::free_name(stem, NOTE_EXTENSION, |name| taken.iter().any(|known| known == name));
-        let path = VaultPath::parse(folder.join(&name).as_str())
-            .map_err(|problem| VaultError::InvalidPath { path: folder.join(&name).to_string(), problem })?;
-        vault.check_visible(&path)?;
-        match vault.create(&path, text, CreateNote::NAME, call) {
+        let name = naming::free_name(stem, NOTE_EXTENSION, |name| taken.contains(name));
+        let path = VaultPath::parse(folder.join(&name).as_str()).map_err(|_| VaultError::InvalidArgument {
+            argument: "title".into(),
+            problem: "the title, or the whole path, is too long for a file name: shorten it".into(),
+        })?;
+        locator.check_visible(&path)?;
+        match vault.create(&path, draft, CreateNote::NAME, call) {
+            // Another name, e.g. that of a folder above, is nothing that a number helps against.
+            Err(VaultError::Exists { path: other }) if folded(&other) == folded(path.as_str()) => {
+                taken.insert(folded(&name));
+            }
+            Err(refusal) => return Err(locator.conceal(refusal, &path)),
             Ok(version) => return Ok((path, version)),
-            Err(VaultError::Exists { .. }) => taken.push(folded(&name)),
-            Err(error) => return Err(error),
         }
     }
-}
-
-fn names_in(vault: &Vault, folder: &VaultPath) -> Result<Vec<String>, VaultError> {
-    match vault.store().list(folder) {
-        Ok(listing) => Ok(listing.entries.iter().map(|entry| folded(&entry.name)).collect()),
-        Err(VaultError::NotFound { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
+    Err(VaultError::Busy { what: format!("the name `{stem}`") })
 }
 
 impl fmt::Display for CreateNoteResponse {

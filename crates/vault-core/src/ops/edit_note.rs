@@ -11,9 +11,10 @@ use crate::call::Call;
 use crate::error::VaultError;
 use crate::path::VaultPath;
 use crate::rebase;
+use crate::refusals;
 use crate::report::{self, WriteReport};
 use crate::switches::Switch;
-use crate::vault::{Text, Vault};
+use crate::vault::{Draft, Text, Vault};
 use crate::version::Version;
 
 /// Change a passage of a note: replaces `old_string` by `new_string`, nothing else.
@@ -64,10 +65,12 @@ impl Operation for EditNote {
         let (stored, kept) = self.read(vault, &path)?;
         let options = ViewOptions::default();
         let merged = vault_markdown::edit(&stored.text, &self.old_string, &self.new_string, self.replace_all, &options)
-            .map_err(|error| report::edit_error(&path, error))?;
+            .map_err(|error| refusals::edit_error(&path, error))?;
         let replacements = merged.replacements;
-        let saved = vault.replace(&path, &stored, &merged.text, Self::NAME, call)?;
-        let mut report = report::write_report(vault, path, merged, saved, call)?;
+        let draft = Draft::of(merged.text.clone());
+        report::prepare(vault, &draft, call)?;
+        let saved = vault.replace(&path, &stored, &draft, Self::NAME, call)?;
+        let mut report = report::write_report(vault, &path, merged, &draft, saved, call);
         if kept.is_some() {
             // The caller does not hold the text that this version stands for.
             report.version = None;

@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::error::VaultError;
 use crate::path::{FileKind, VaultPath};
-use crate::rows::page;
+use crate::rows::{Row, page};
 use crate::switches::Switch;
 use crate::vault::Vault;
 
@@ -36,15 +36,17 @@ pub struct ListFiles {
     pub after: Option<String>,
 }
 
-// Plain comments: as doc comments they would turn the schema's `enum` into a `oneOf`.
+/// Which files a list holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the field that holds it says what the values mean")]
 pub enum Include {
+    /// All but notes.
     #[default]
     Files,
+    /// Notes only.
     Notes,
+    /// Every file.
     All,
 }
 
@@ -86,14 +88,19 @@ impl Operation for ListFiles {
     type Response = ListFilesResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<ListFilesResponse, VaultError> {
-        let folder = self.path.as_deref().map_or(Ok(VaultPath::root()), |path| vault.locate_folder(path, call))?;
+        let folder = vault.locate_folder("path", self.path.as_deref(), call)?;
         let catalog = vault.catalog(call)?;
         let mut rows = find(&catalog, &folder, self.recursive, self.include);
         rows.sort_by(|one, other| one.path.cmp(&other.path));
         let rest = rows.into_iter().filter(|row| self.after.as_ref().is_none_or(|after| row.path > *after));
         let page = page(rest, self.limit);
-        let next = page.rows.last().filter(|_| page.truncated).map(|row| row.path.clone());
-        Ok(ListFilesResponse { files: page.rows, truncated: page.truncated, next })
+        Ok(ListFilesResponse { next: page.next(), truncated: page.truncated, files: page.rows })
+    }
+}
+
+impl Row for FileRow {
+    fn cursor(&self) -> String {
+        self.path.clone()
     }
 }
 

@@ -67,7 +67,7 @@ impl Operation for ListFolders {
     type Response = ListFoldersResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<ListFoldersResponse, VaultError> {
-        let top = self.path.as_deref().map_or(Ok(VaultPath::root()), |path| vault.locate_folder(path, call))?;
+        let top = vault.locate_folder("path", self.path.as_deref(), call)?;
         let catalog = vault.catalog(call)?;
         let tree = Tree::of(&catalog);
         let shown = tree.choose(&top, self.depth.unwrap_or(usize::MAX));

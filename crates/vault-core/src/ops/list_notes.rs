@@ -1,5 +1,6 @@
 //! `list_notes`.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -10,9 +11,9 @@ use super::{Operation, plural};
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::error::VaultError;
-use crate::limits::EXCERPT_CHARS;
+use crate::limits::{EXCERPT_CHARS, MAX_ROW_TAGS_CHARS, MAX_ROW_TITLE_CHARS};
 use crate::path::{FileKind, VaultPath};
-use crate::rows::{Page, page};
+use crate::rows::{Page, Row, page};
 use crate::switches::Switch;
 use crate::tags;
 use crate::times::rfc3339;
@@ -84,6 +85,8 @@ pub struct NoteRow {
     /// First text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
+    #[serde(skip)]
+    place: Place,
 }
 
 impl Operation for ListNotes {
@@ -92,63 +95,47 @@ impl Operation for ListNotes {
     type Response = ListNotesResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<ListNotesResponse, VaultError> {
-        let folder =
-            self.folder.as_deref().map_or(Ok(VaultPath::root()), |folder| vault.locate_folder(folder, call))?;
-        let wanted = tags::parse_all(&self.tags)?;
+        let folder = vault.locate_folder("folder", self.folder.as_deref(), call)?;
+        let wanted = tags::parse_all("tags", &self.tags)?;
         let after = self.after.as_deref().map(Place::parse).transpose()?;
         let catalog = vault.catalog(call)?;
         let mut found = find(&catalog, &folder, &wanted, self.include_archived);
-        found.sort_by(|one, other| one.0.cmp(&other.0));
+        found.sort_by(|one, other| one.place.cmp(&other.place));
         let total = found.len();
-        let rest = found.into_iter().filter(|(place, _)| after.as_ref().is_none_or(|after| place > after));
+        let rest = found.into_iter().filter(|row| after.as_ref().is_none_or(|after| row.place > *after));
         let page = match self.include_excerpt {
-            true => page_with_excerpts(vault, rest.map(|(_, row)| row).take(self.limit + 1).collect(), self.limit),
-            false => page(rest.map(|(_, row)| row), self.limit),
+            true => page_with_excerpts(vault, rest.take(self.limit + 1).collect(), self.limit),
+            false => page(rest, self.limit),
         };
-        let last = page.rows.last().filter(|_| page.truncated);
-        let next = last.and_then(|row| place_of(&catalog, &row.path)).map(|place| place.to_string());
-        Ok(ListNotesResponse { notes: page.rows, total, truncated: page.truncated, next })
+        Ok(ListNotesResponse { next: page.next(), total, truncated: page.truncated, notes: page.rows })
     }
 }
 
 /// Where a row stands in the list: newest first, then by path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    updated: std::cmp::Reverse<Timestamp>,
+    updated: Reverse<Timestamp>,
     path: VaultPath,
 }
 
 impl Place {
-    fn new(updated: Timestamp, path: &VaultPath) -> Place {
-        Place { updated: std::cmp::Reverse(updated), path: path.clone() }
-    }
-
     fn parse(text: &str) -> Result<Place, VaultError> {
-        let parts = text.split_once(' ');
-        let place = parts.and_then(|(updated, path)| {
-            Some(Place::new(Timestamp::from_nanosecond(updated.parse().ok()?).ok()?, &VaultPath::parse(path).ok()?))
+        let place = text.split_once(' ').and_then(|(updated, path)| {
+            let updated = Reverse(Timestamp::from_nanosecond(updated.parse().ok()?).ok()?);
+            Some(Place { updated, path: VaultPath::parse(path).ok()? })
         });
-        place.ok_or_else(|| VaultError::InvalidArgument {
-            argument: "after".into(),
-            problem: "is not the `next` of an earlier answer".into(),
-        })
+        let problem = || "is not the `next` of an earlier answer".into();
+        place.ok_or_else(|| VaultError::InvalidArgument { argument: "after".into(), problem: problem() })
     }
 }
 
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.updated.0.as_nanosecond(), self.path)
+impl Row for NoteRow {
+    fn cursor(&self) -> String {
+        format!("{} {}", self.place.updated.0.as_nanosecond(), self.path)
     }
 }
 
-fn place_of(catalog: &Catalog, path: &str) -> Option<Place> {
-    let path = VaultPath::parse(path).ok()?;
-    let note = catalog.notes.get(&path).map(|note| &note.stat);
-    let stat = note.or_else(|| catalog.files.get(&path).map(|file| &file.stat))?;
-    Some(Place::new(stat.modified, &path))
-}
-
-fn find(catalog: &Catalog, folder: &VaultPath, wanted: &[String], archived: bool) -> Vec<(Place, NoteRow)> {
+fn find(catalog: &Catalog, folder: &VaultPath, wanted: &[String], archived: bool) -> Vec<NoteRow> {
     let notes = catalog
         .notes
         .iter()
@@ -157,18 +144,14 @@ fn find(catalog: &Catalog, folder: &VaultPath, wanted: &[String], archived: bool
         .files
         .iter()
         .filter(|(path, _)| path.kind() == FileKind::Sheet && path.is_in(folder) && wanted.is_empty());
-    let notes = notes.map(|(path, note)| {
-        let row = NoteRow {
-            title: note.title.clone(),
-            tags: note.tags.clone(),
-            pinned: note.pinned,
-            archived: note.archived,
-            ..row(path, note.stat.modified)
-        };
-        (Place::new(note.stat.modified, path), row)
+    let notes = notes.map(|(path, note)| NoteRow {
+        title: shortened(&note.title, MAX_ROW_TITLE_CHARS),
+        tags: first_tags(&note.tags),
+        pinned: note.pinned,
+        archived: note.archived,
+        ..row(path, note.stat.modified)
     });
-    let sheets = sheets.map(|(path, sheet)| (Place::new(sheet.stat.modified, path), row(path, sheet.stat.modified)));
-    notes.chain(sheets).collect()
+    notes.chain(sheets.map(|(path, sheet)| row(path, sheet.stat.modified))).collect()
 }
 
 fn row(path: &VaultPath, updated: Timestamp) -> NoteRow {
@@ -182,35 +165,47 @@ fn row(path: &VaultPath, updated: Timestamp) -> NoteRow {
         pinned: false,
         archived: false,
         excerpt: None,
+        place: Place { updated: Reverse(updated), path: path.clone() },
     }
+}
+
+/// A row is a row, whatever somebody wrote into the frontmatter: the note itself has all of it.
+fn first_tags(tags: &[String]) -> Vec<String> {
+    let mut room = MAX_ROW_TAGS_CHARS;
+    let fits = |tag: &&String| {
+        let size = tag.chars().count();
+        let fits = size <= room;
+        room = room.saturating_sub(size + 3);
+        fits
+    };
+    tags.iter().take_while(fits).cloned().collect()
 }
 
 /// Excerpts shrink before rows are left out.
 fn page_with_excerpts(vault: &Vault, mut rows: Vec<NoteRow>, limit: usize) -> Page<NoteRow> {
     for row in rows.iter_mut().take(limit).filter(|row| row.kind == FileKind::Note) {
-        row.excerpt = Some(excerpt(vault, &row.path));
+        row.excerpt = Some(excerpt(vault, &row.place.path));
     }
     for length in [EXCERPT_CHARS / 2, EXCERPT_CHARS / 4] {
-        let page = page(rows.iter(), limit);
-        if page.rows.len() == rows.len().min(limit) {
+        if page(rows.iter(), limit).rows.len() == rows.len().min(limit) {
             break;
         }
-        rows.iter_mut().filter_map(|row| row.excerpt.as_mut()).for_each(|excerpt| shorten(excerpt, length));
+        rows.iter_mut().filter_map(|row| row.excerpt.as_mut()).for_each(|text| *text = shortened(text, length));
     }
     page(rows.into_iter(), limit)
 }
 
-fn shorten(excerpt: &mut String, length: usize) {
-    if let Some((end, _)) = excerpt.char_indices().nth(length) {
-        excerpt.truncate(end);
-        excerpt.push('…');
+fn shortened(text: &str, n_chars: usize) -> String {
+    match text.char_indices().nth(n_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
 /// A note that cannot be read has no text to show.
-fn excerpt(vault: &Vault, path: &str) -> String {
-    let text = VaultPath::parse(path).ok().and_then(|path| vault.read_stored(&path).ok());
-    text.map_or_else(String::new, |text| vault_markdown::excerpt(&text.text, EXCERPT_CHARS))
+fn excerpt(vault: &Vault, path: &VaultPath) -> String {
+    let text = vault.read_stored(path);
+    text.map_or_else(|_| String::new(), |text| vault_markdown::excerpt(&text.text, EXCERPT_CHARS))
 }
 
 impl fmt::Display for ListNotesResponse {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::Operation;
 use crate::call::Call;
 use crate::error::VaultError;
+use crate::refusals;
 use crate::report::{self, WriteReport};
 use crate::switches::Switch;
-use crate::vault::Vault;
+use crate::vault::{Draft, Vault};
 
 /// Rewrite a whole note. Prefer `edit_note` for small changes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -43,9 +44,11 @@ impl Operation for UpdateNote {
         let path = vault.locate_note(&self.path, call)?.path;
         let stored = vault.read_current(&path, self.version.as_deref())?;
         let merged = vault_markdown::merge(&stored.text, &self.markdown, &Default::default())
-            .map_err(|error| report::merge_error(&path, error))?;
-        let saved = vault.replace(&path, &stored, &merged.text, Self::NAME, call)?;
-        Ok(UpdateNoteResponse(report::write_report(vault, path, merged, saved, call)?))
+            .map_err(|error| refusals::merge_error(&path, error))?;
+        let draft = Draft::of(merged.text.clone());
+        report::prepare(vault, &draft, call)?;
+        let saved = vault.replace(&path, &stored, &draft, Self::NAME, call)?;
+        Ok(UpdateNoteResponse(report::write_report(vault, &path, merged, &draft, saved, call)))
     }
 }
 

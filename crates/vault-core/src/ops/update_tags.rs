@@ -10,10 +10,11 @@ use super::Operation;
 use crate::call::{Call, OperationId};
 use crate::error::VaultError;
 use crate::path::VaultPath;
+use crate::refusals;
 use crate::report;
 use crate::switches::Switch;
 use crate::tags;
-use crate::vault::{Saved, Text, Vault};
+use crate::vault::{Draft, Saved, Text, Vault};
 use crate::version::Version;
 
 /// Add or remove tags of a note, in its frontmatter.
@@ -58,19 +59,19 @@ impl Operation for UpdateTags {
     type Response = UpdateTagsResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<UpdateTagsResponse, VaultError> {
-        let change = Change { add: tags::parse_all(&self.add)?, remove: tags::parse_all(&self.remove)? };
+        let change =
+            Change { add: tags::parse_all("add", &self.add)?, remove: tags::parse_all("remove", &self.remove)? };
         change.check()?;
         let path = vault.locate_note(&self.path, call)?.path;
-        let (before, text, saved) = change.apply(vault, &path, call)?;
-        let document = vault_markdown::parse(&text);
+        let (before, draft, saved) = change.apply(vault, &path, call)?;
         let matched = self.version.as_deref().map(Version::from_caller).is_some_and(|held| held == before.version);
         if matched {
-            vault.keep_served(&path, &saved.version, &vault_markdown::view(&text, &Default::default()).text);
+            vault.keep_served(&path, &saved.version, &vault_markdown::view(&draft.text, &Default::default()).text);
         }
         Ok(UpdateTagsResponse {
             path: path.to_string(),
-            tags: vault_markdown::tags(&document),
-            inline_tags: change.remove.into_iter().filter(|tag| is_inline(&document, tag)).collect(),
+            tags: vault_markdown::tags(&draft.document),
+            inline_tags: change.remove.into_iter().filter(|tag| is_inline(&draft.document, tag)).collect(),
             version: matched.then_some(saved.version),
             operation: saved.changed.then(|| call.operation.clone()),
         })
@@ -95,14 +96,15 @@ impl Change {
     }
 
     /// Plans on the present text, and again when somebody else was faster: no text is overwritten by this.
-    fn apply(&self, vault: &Vault, path: &VaultPath, call: &Call) -> Result<(Text, String, Saved), VaultError> {
+    fn apply(&self, vault: &Vault, path: &VaultPath, call: &Call) -> Result<(Text, Draft, Saved), VaultError> {
         loop {
             call.check()?;
             let before = vault.read_stored(path)?;
-            let text = self.plan(&before.text).map_err(|error| report::frontmatter_error(path, error))?;
-            match vault.replace(path, &before, &text, UpdateTags::NAME, call) {
+            let text = self.plan(&before.text).map_err(|error| refusals::frontmatter_error(path, error))?;
+            let draft = Draft::of(text);
+            match vault.replace(path, &before, &draft, UpdateTags::NAME, call) {
                 Err(VaultError::StaleVersion { .. }) => {}
-                result => return result.map(|saved| (before, text, saved)),
+                result => return result.map(|saved| (before, draft, saved)),
             }
         }
     }

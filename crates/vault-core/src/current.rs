@@ -1,0 +1,32 @@
+//! The present text of a note that a caller wants to change, and the way to it from the one that was read.
+
+use crate::error::VaultError;
+use crate::limits::MAX_DIFF_BYTES;
+use crate::path::VaultPath;
+use crate::vault::{Text, Vault};
+use crate::version::Version;
+
+impl Vault {
+    /// Reads a note that a caller wants to change: refuses unless it is still what `version` names.
+    pub(crate) fn read_current(&self, path: &VaultPath, version: Option<&str>) -> Result<Text, VaultError> {
+        let read =
+            version.map(Version::from_caller).ok_or_else(|| VaultError::VersionRequired { path: path.clone() })?;
+        let stored = self.read_stored(path)?;
+        match stored.version == read {
+            true => Ok(stored),
+            false => Err(self.stale(path, &read, &stored)),
+        }
+    }
+
+    /// Refuses with the way from the text that the caller read to the present one, when we still know that text.
+    pub(crate) fn stale(&self, path: &VaultPath, read: &Version, now: &Text) -> VaultError {
+        let before = self.served_text(path, read);
+        let diff = before.map(|before| {
+            let view = vault_markdown::view(&now.text, &Default::default()).text;
+            self.keep_served(path, &now.version, &view);
+            vault_markdown::unified_diff(&before, &view)
+        });
+        let diff = diff.filter(|diff| diff.len() as u64 <= MAX_DIFF_BYTES);
+        VaultError::StaleVersion { path: path.clone(), current: diff.is_some().then(|| now.version.clone()), diff }
+    }
+}
