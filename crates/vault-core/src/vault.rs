@@ -240,7 +240,8 @@ impl Vault {
             } else if path.is_note() && note.is_none_or(|note| !note.is_still(&stat)) {
                 call.check()?;
                 let now = Arc::new(self.look_at(&path, stat, call.now));
-                changes.notes.push((path, note.cloned(), Some(now)));
+                let before = note.cloned();
+                changes.notes.push(NoteChange { path, before, now: Some(now) });
             } else if !path.is_note() && known.files.get(&path).is_none_or(|file| file.stat != stat) {
                 changes.files.push((path, Some(File { stat })));
             }
@@ -275,14 +276,20 @@ impl Vault {
 struct Changes {
     folders: BTreeSet<VaultPath>,
     files: Vec<(VaultPath, Option<File>)>,
-    /// What was known before, and what is there now.
-    notes: Vec<(VaultPath, Option<Arc<Note>>, Option<Arc<Note>>)>,
+    notes: Vec<NoteChange>,
+}
+
+struct NoteChange {
+    path: VaultPath,
+    /// What the catalog said when the walk was compared with it.
+    before: Option<Arc<Note>>,
+    now: Option<Arc<Note>>,
 }
 
 impl Changes {
     fn forget(&mut self, known: &Catalog, path: &VaultPath) {
         match known.notes.get(path) {
-            Some(note) => self.notes.push((path.clone(), Some(note.clone()), None)),
+            Some(note) => self.notes.push(NoteChange { path: path.clone(), before: Some(note.clone()), now: None }),
             None => self.files.push((path.clone(), None)),
         }
     }
@@ -290,7 +297,7 @@ impl Changes {
     /// Brings the catalog up to date. What a write of ours told it since the walk is newer, and stays.
     fn apply(self, catalog: &mut Arc<Catalog>) {
         let catalog = Arc::make_mut(catalog);
-        for (path, before, now) in self.notes {
+        for NoteChange { path, before, now } in self.notes {
             let known = catalog.notes.get(&path);
             if known.map(Arc::as_ptr) != before.as_ref().map(Arc::as_ptr) {
                 continue;
