@@ -474,6 +474,42 @@ fn a_name_that_is_taken_out_of_sight_is_refused_and_not_told() {
 }
 
 #[test]
+fn a_vault_that_is_gone_is_an_error_and_no_empty_vault() {
+    let fixture = vault(&[("a.md", "")]);
+    let place = fixture.folder.path().to_owned();
+    let aside = place.with_extension("aside");
+    fs::rename(&place, &aside).unwrap();
+    let calls = [
+        ("list_notes", json!({})),
+        ("list_folders", json!({})),
+        ("list_files", json!({})),
+        ("read_note", json!({"path": "a.md"})),
+    ];
+    for another_has_its_name in [false, true] {
+        if another_has_its_name {
+            fs::create_dir(&place).unwrap();
+        }
+        for (name, arguments) in &calls {
+            let refusal = fixture.call(name, arguments.clone()).unwrap_err();
+            assert!(matches!(refusal, VaultError::VaultUnavailable { .. }), "{name}: {refusal}");
+        }
+    }
+    fs::remove_dir(&place).unwrap();
+    fs::rename(&aside, &place).unwrap();
+    assert_eq!(fixture.ok("list_notes", json!({}))["total"], 1);
+}
+
+#[test]
+fn a_link_to_a_hidden_file_does_not_tell_its_name() {
+    let fixture = vault(&[("a.md", ""), (".vaultignore", "secret.md\n"), ("secret.md", "s"), ("open.md", "o")]);
+    std::os::unix::fs::symlink("secret.md", fixture.folder.path().join("leak.md")).unwrap();
+    std::os::unix::fs::symlink("open.md", fixture.folder.path().join("link.md")).unwrap();
+    let refused = fixture.refused("read_note", json!({"path": "leak.md"}));
+    assert!(refused["code"] == "invalid_path" && !refused.to_string().contains("secret"), "{refused}");
+    assert_eq!(fixture.refused("read_note", json!({"path": "link.md"}))["candidates"], json!(["open.md"]));
+}
+
+#[test]
 fn a_row_stays_a_row_whatever_the_frontmatter_says() {
     let tags: String = (0..5_000).map(|number| format!("  - tag-number-{number}\n")).collect();
     let text = format!("---\ntitle: {}\ntags:\n{tags}---\n", "long ".repeat(10_000));

@@ -77,3 +77,6 @@ pub const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 
 /// How long after its last change a file may still change again without a trace in its times.
 pub const CLOCK_GRAIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
+
+/// Most tags in one argument.
+pub const MAX_TAGS: usize = 100;

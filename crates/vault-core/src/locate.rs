@@ -156,6 +156,11 @@ impl Locator<'_> {
             VaultError::Exists { path: other } if self.hides_any(other) => {
                 VaultError::InvalidPath { path: place.to_string(), problem: PathProblem::Ignored }
             }
+            VaultError::InvalidPath { problem: PathProblem::SymbolicLink { real: Some(real) }, .. }
+                if self.hides_any(real.as_str()) =>
+            {
+                VaultError::InvalidPath { path: place.to_string(), problem: PathProblem::SymbolicLink { real: None } }
+            }
             _ => refusal,
         }
     }
@@ -188,7 +193,7 @@ impl Locator<'_> {
             Ok(stat) if self.rules.hide(path, stat.kind == EntryKind::Folder) => Ok(Look::Missing(vec![])),
             Ok(stat) => Ok(Look::There(Located { path: path.clone(), stat })),
             Err(VaultError::NotFound { .. }) => self.look_by_name(path),
-            Err(error) => Err(error),
+            Err(refusal) => Err(self.conceal(refusal, path)),
         }
     }
 

@@ -57,7 +57,7 @@ pub enum Setting {
 
 /// What a person has set for one vault on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Unset: granted by configuring a server.
     #[serde(skip_serializing_if = "Option::is_none")]

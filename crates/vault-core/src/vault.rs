@@ -124,8 +124,9 @@ impl Vault {
         Ok(switches::allows(&self.settings()?, granted, switch))
     }
 
-    /// Returns what `.vaultignore` says now.
+    /// Returns what `.vaultignore` says now. Every operation asks this first, so a vault that is gone is refused here.
     pub(crate) fn rules(&self) -> Result<Arc<Rules>, VaultError> {
+        self.store.check()?;
         let text = self.store.ignore_file()?.unwrap_or_default();
         let mut rules = lock(&self.rules);
         if !rules.are_of(&text) {

@@ -254,11 +254,12 @@ enum Id {
 
 /// Finds the request's id when it stands before or after everything long in it.
 fn id_in(ends: &[u8]) -> Option<RequestId> {
-    const KEY: &[u8] = b"\"id\":";
+    const KEY: &[u8] = b"\"id\"";
     // A quote inside a JSON string has a backslash before it, so what follows `{` or `,` is no part of a string.
-    let is_key = |at: usize| at > 0 && matches!(ends[at - 1], b'{' | b',') && ends[at..].starts_with(KEY);
+    let is_key =
+        |at: usize| ends[at..].starts_with(KEY) && matches!(ends[..at].trim_ascii_end().last(), Some(b'{' | b','));
     let value_at = |at: usize| -> Option<(RequestId, bool)> {
-        let rest = &ends[at + KEY.len()..];
+        let rest = ends[at + KEY.len()..].trim_ascii_start().strip_prefix(b":")?;
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<RequestId>();
         let id = values.next()?.ok()?;
         Some((id, rest[values.byte_offset()..].trim_ascii() == b"}"))
@@ -332,6 +333,8 @@ mod tests {
     fn the_id_of_a_line_that_is_too_long_is_found_at_either_end() {
         assert_eq!(id_of(r#"{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"yyyy"#).as_deref(), Some("7"));
         assert_eq!(id_of(r#"{"method":"x","params":{"a":"yyyy"},"jsonrpc":"2.0","id":"b"}"#).as_deref(), Some("b"));
+        assert_eq!(id_of(r#"{"jsonrpc": "2.0", "id" : 77, "params": {"a": "yy"#).as_deref(), Some("77"));
+        assert_eq!(id_of(r#"{"params": {"a": "yy"}, "id": 8 }"#).as_deref(), Some("8"));
     }
 
     #[test]

@@ -156,6 +156,11 @@ impl Store {
         Store { disk, machine, state: None, turn, has_begun: OnceLock::new(), helper, class, history }
     }
 
+    /// Refuses when the vault's folder is gone, or another one has its name.
+    pub fn check(&self) -> Result<(), VaultError> {
+        self.disk.check_root().map_err(|source| VaultError::VaultUnavailable { source })
+    }
+
     /// Reads a whole regular file. Larger than `limit` bytes is `too_large`; a pipe or a device never makes us wait.
     pub fn read(&self, path: &VaultPath, limit: u64) -> Result<Content, VaultError> {
         let refused = |error| self.refusal(path, Doing::Reading, error);
