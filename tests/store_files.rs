@@ -327,6 +327,53 @@ fn a_torn_tail_or_garbage_starts_a_segment_and_hides_nothing() {
 }
 
 #[test]
+fn a_log_that_was_removed_cut_or_exchanged_gets_both_texts_again() {
+    let other = tempfile::tempdir().unwrap();
+    create(&open(other.path()), "x.md", &[b'y'; 5_000]).unwrap();
+    let other = segments(other.path()).remove(0);
+    type Harm<'a> = &'a dyn Fn(&Path);
+    let log = |dir: &Path| segments(dir).pop().unwrap();
+    let cut = |dir: &Path, left: u64| fs::File::options().write(true).open(log(dir)).unwrap().set_len(left).unwrap();
+    let length = |dir: &Path| fs::metadata(log(dir)).unwrap().len();
+    let harms: [(&str, Harm); 9] = [
+        ("our folder removed", &|dir| fs::remove_dir_all(dir.join(".vault")).unwrap()),
+        ("all logs removed", &|dir| fs::remove_dir_all(dir.join(".vault/log")).unwrap()),
+        ("one log removed", &|dir| fs::remove_file(log(dir)).unwrap()),
+        ("emptied", &|dir| cut(dir, 0)),
+        ("cut by a byte", &|dir| cut(dir, length(dir) - 1)),
+        ("cut to a few bytes", &|dir| cut(dir, 10)),
+        ("cut, then zeros", &|dir| {
+            let whole = length(dir);
+            cut(dir, 10);
+            cut(dir, whole);
+        }),
+        ("another log renamed over it", &|dir| {
+            fs::copy(&other, dir.join("copy")).unwrap();
+            fs::rename(dir.join("copy"), log(dir)).unwrap();
+        }),
+        ("another log written into it", &|dir| {
+            fs::copy(&other, log(dir)).unwrap();
+        }),
+    ];
+    for (name, harm) in harms {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        create(&store, "x.md", b"one").unwrap();
+        replace(&store, "x.md", b"one", b"two").unwrap();
+        harm(dir.path());
+        replace(&store, "x.md", b"two", b"one").unwrap();
+        for store in [store, open(dir.path())] {
+            for content in [b"one", b"two"] {
+                let kept = store.content_of(&Version::of(content)).unwrap();
+                assert_eq!(kept.as_deref(), Some(&content[..]), "{name}");
+            }
+            let last = store.log().unwrap().records.pop().unwrap();
+            assert!(last.settled, "{name}");
+        }
+    }
+}
+
+#[test]
 fn a_flipped_byte_is_reported_and_never_served() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

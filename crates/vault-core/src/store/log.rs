@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io;
 
 use super::disk::{Disk, Folder};
-use super::record::{Encoder, Placed, Record, RecordKind, scan};
+use super::record::{Encoder, FRAME, Placed, Record, RecordKind, scan};
 use crate::limits::{LOG_SEGMENT_BYTES, MAX_LOG_READ_BYTES};
 use crate::version::Version;
 
@@ -15,36 +15,43 @@ pub(super) struct Log {
     segment: u32,
     /// End of its last whole record.
     end: u64,
+    /// Where that record begins, and the first bytes of it, by which it is known again.
+    last: (u64, Vec<u8>),
     /// Whether something else lies behind that: then it is left as it is, and the next record starts a segment.
     torn: bool,
     looked: bool,
     /// Changes that are neither done nor void.
     open: Vec<Record>,
-    /// Versions whose content this process has seen in the log.
+    /// Versions whose content this process has seen in the present segment. Each segment holds all contents that its
+    /// changes replace or make, so that the loss of one takes nothing from the others.
     known: HashSet<Version>,
 }
 
 impl Log {
     pub(super) fn new() -> io::Result<Log> {
-        let (open, known) = (Vec::new(), HashSet::new());
-        Ok(Log { encoder: Encoder::new()?, segment: 0, end: 0, torn: false, looked: false, open, known })
+        let (encoder, last, open, known) = (Encoder::new()?, (0, vec![]), vec![], HashSet::new());
+        Ok(Log { encoder, segment: 0, end: 0, last, torn: false, looked: false, open, known })
     }
 
     /// Reads what other processes appended since the last time. What stays open afterwards belongs to dead processes.
     pub(super) fn catch_up(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
         let mut moved_on = !self.looked;
-        if !self.looked {
-            self.open.clear();
+        let known = self.looked.then(|| self.read_on(disk, folder)).transpose()?;
+        if known != Some(Reading::Continues) {
+            // never read, or no longer the log that was read: somebody removed it, cut it or put another in its place
             let last = segments(disk, folder)?.into_iter().max().unwrap_or(0);
+            self.open.clear();
             self.start_at(disk, folder, last)?;
+            self.read_on(disk, folder)?;
+            moved_on = true;
         }
         loop {
-            self.read_on(disk, folder)?;
             match disk.stat(folder.at(&segment_name(self.segment + 1))) {
-                Ok(_) => (self.segment, self.end, self.torn) = (self.segment + 1, 0, false),
+                Ok(_) => self.enter(self.segment + 1),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) => return Err(error),
             }
+            self.read_on(disk, folder)?;
             moved_on = true;
         }
         if moved_on {
@@ -57,9 +64,9 @@ impl Log {
 
     /// An opening repeats what was open before it, so reading begins at the last segment that has one.
     fn start_at(&mut self, disk: &dyn Disk, folder: &Folder, last: u32) -> io::Result<()> {
-        (self.segment, self.end, self.torn) = (0, 0, false);
+        self.enter(0);
         for segment in (1..=last).rev() {
-            self.segment = segment;
+            self.enter(segment);
             let bytes = match disk.read(folder.at(&segment_name(segment)), 0, MAX_LOG_READ_BYTES) {
                 Ok((bytes, _)) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -73,28 +80,39 @@ impl Log {
         Ok(())
     }
 
-    fn read_on(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
+    /// Goes to the start of a segment.
+    fn enter(&mut self, segment: u32) {
+        (self.segment, self.end, self.last, self.torn) = (segment, 0, (0, vec![]), false);
+        self.known.clear();
+    }
+
+    /// Reads what was added to the present segment, the last known record included, which must be there still.
+    fn read_on(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<Reading> {
         let name = segment_name(self.segment);
         let size = match disk.stat(folder.at(&name)) {
             Ok(stat) => stat.size,
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error),
         };
-        if size == self.end || self.torn {
-            return Ok(());
-        }
         if size < self.end {
-            // cut from outside: what is left stays as it is
-            self.torn = true;
-            return Ok(());
+            return Ok(Reading::IsAnother);
         }
-        let (bytes, _) = disk.read(folder.at(&name), self.end, MAX_LOG_READ_BYTES)?;
-        let scan = scan(&bytes, self.end);
-        for Placed { record, .. } in scan.records {
+        if size == 0 {
+            return Ok(Reading::Continues);
+        }
+        let (start, known) = (self.last.0, self.last.1.len());
+        let (bytes, _) = disk.read(folder.at(&name), start, MAX_LOG_READ_BYTES)?;
+        let unread = (self.end - start) as usize;
+        if bytes.len() < unread || bytes[..known] != self.last.1 {
+            return Ok(Reading::IsAnother);
+        }
+        let scan = scan(&bytes[unread..], self.end);
+        for Placed { record, offset } in scan.records {
             self.remember(&record);
+            self.last = (offset, sign(&bytes[(offset - start) as usize..]));
         }
         (self.end, self.torn) = (scan.end, scan.torn);
-        Ok(())
+        Ok(Reading::Continues)
     }
 
     fn remember(&mut self, record: &Record) {
@@ -117,7 +135,7 @@ impl Log {
         self.known.contains(version)
     }
 
-    /// Prepares a record for the end of the log. Contents that the log is known to hold are left out.
+    /// Prepares a record for the end of the log. Contents that the segment is known to hold are left out.
     pub(super) fn prepare(&mut self, mut record: Record, contents: &[(&Version, &[u8])]) -> io::Result<Ready> {
         let fresh: Vec<_> = contents.iter().copied().filter(|(version, _)| !self.known.contains(version)).collect();
         let bytes = self.encoder.encode(&mut record, &fresh)?;
@@ -126,12 +144,13 @@ impl Log {
         let full = starts_change && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
         if self.segment > 0 && !self.torn && !full {
             let name = segment_name(self.segment);
-            return Ok(Ready { record, bytes, segment: self.segment, name, is_new: false });
+            return Ok(Ready { record, opening: vec![], bytes, segment: self.segment, name });
         }
         let segment = self.segment + 1;
         let opening = Record { kind: RecordKind::Opening, changes: vec![], open: self.open.clone(), ..record.clone() };
-        let bytes = [self.encoder.encode(&mut { opening }, &[])?, bytes].concat();
-        Ok(Ready { record, bytes, segment, name: segment_name(segment), is_new: true })
+        let opening = self.encoder.encode(&mut { opening }, &[])?;
+        let bytes = self.encoder.encode(&mut record, contents)?;
+        Ok(Ready { record, opening, bytes, segment, name: segment_name(segment) })
     }
 
     /// Takes note of what became of a prepared record.
@@ -141,10 +160,11 @@ impl Log {
             self.looked = false;
             return;
         }
-        if ready.is_new {
-            (self.segment, self.end, self.torn) = (ready.segment, 0, false);
+        if ready.is_first() {
+            self.enter(ready.segment);
         }
-        self.end += ready.bytes.len() as u64;
+        self.last = (self.end + ready.opening.len() as u64, sign(&ready.bytes));
+        self.end = self.last.0 + ready.bytes.len() as u64;
         self.remember(&ready.record);
     }
 
@@ -168,20 +188,37 @@ impl Log {
     }
 }
 
+/// Whether a segment is still the one that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Continues,
+    IsAnother,
+}
+
 /// A record as it goes to the log.
 pub(super) struct Ready {
     record: Record,
+    /// What begins the segment; empty when the record is added to one.
+    opening: Vec<u8>,
     bytes: Vec<u8>,
     segment: u32,
     name: String,
-    is_new: bool,
 }
 
 impl Ready {
-    pub(super) fn write(&self, disk: &dyn Disk, folder: &Folder, durable: bool) -> io::Result<()> {
-        disk.append(folder.at(&self.name), &self.bytes, durable)?;
-        if self.is_new { disk.sync(folder) } else { Ok(()) }
+    fn is_first(&self) -> bool {
+        !self.opening.is_empty()
     }
+
+    pub(super) fn write(&self, disk: &dyn Disk, folder: &Folder, durable: bool) -> io::Result<()> {
+        disk.append(folder.at(&self.name), &[&self.opening[..], &self.bytes].concat(), durable)?;
+        if self.is_first() { disk.sync(folder) } else { Ok(()) }
+    }
+}
+
+/// Returns the part of a record's bytes by which it is known again.
+fn sign(bytes: &[u8]) -> Vec<u8> {
+    bytes[..FRAME].to_vec()
 }
 
 /// Returns the numbers of the segments in a machine's folder.

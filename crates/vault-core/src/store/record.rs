@@ -15,7 +15,8 @@ use crate::version::Version;
 
 const MAGIC: &[u8; 8] = b"vaultlg1";
 const CHECKSUM: usize = 16;
-const FRAME: usize = MAGIC.len() + 4 + 4 + CHECKSUM;
+/// Bytes of a record before its head.
+pub(super) const FRAME: usize = MAGIC.len() + 4 + 4 + CHECKSUM;
 const LEVEL: i32 = 3;
 
 /// What a record says.
