@@ -374,6 +374,39 @@ fn a_log_that_was_removed_cut_or_exchanged_gets_both_texts_again() {
 }
 
 #[test]
+fn files_that_are_no_segments_of_ours_stop_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    create(&open(dir.path()), "x.md", b"one").unwrap();
+    let log = segments(dir.path()).pop().unwrap();
+    let own = log.parent().unwrap();
+    for name in ["4294967295.log", "7.log", "+5.log", "99999999999.log", "notes.txt"] {
+        fs::write(own.join(name), b"x").unwrap();
+    }
+    let other = own.parent().unwrap().join("0000000000000000");
+    fs::create_dir_all(other.join("0002.log")).unwrap();
+    symlink("/etc/passwd", other.join("0001.log")).unwrap();
+    let store = open(dir.path());
+    replace(&store, "x.md", b"one", b"two").unwrap();
+    assert_eq!(store.content_of(&Version::of(b"one")).unwrap().as_deref(), Some(&b"one"[..]));
+    assert_eq!(store.log().unwrap().records.len(), 2);
+    assert!(!own.join("0002.log").exists(), "no segment was begun");
+}
+
+#[test]
+fn a_segment_that_is_too_long_to_be_read_is_reported_and_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    create(&open(dir.path()), "x.md", b"one").unwrap();
+    let log = segments(dir.path()).pop().unwrap();
+    fs::File::options().write(true).open(log).unwrap().set_len(1 << 30).unwrap();
+    let store = open(dir.path());
+    replace(&store, "x.md", b"one", b"two").unwrap();
+    for content in [b"one", b"two"] {
+        assert_eq!(store.content_of(&Version::of(content)).unwrap().as_deref(), Some(&content[..]));
+    }
+    assert_eq!(store.log().unwrap().damaged.len(), 1);
+}
+
+#[test]
 fn a_flipped_byte_is_reported_and_never_served() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -137,7 +137,12 @@ fn refresh(reader: &mut Reader, disk: &dyn Disk) -> io::Result<()> {
         let Ok(folder) = disk.child(&logs, &machine) else { continue };
         for number in segments(disk, &folder)? {
             let part = reader.0.entry((machine.clone(), number)).or_default();
-            read_on(part, disk, &folder, &segment_name(number))?;
+            if let Err(error) = read_on(part, disk, &folder, &segment_name(number)) {
+                // one segment that cannot be read, e.g. half copied by a sync program, does not hide the others
+                if !matches!(error.kind(), ErrorKind::NotFound) && !part.damaged.contains(&part.end) {
+                    part.damaged.push(part.end);
+                }
+            }
         }
     }
     Ok(())

@@ -119,13 +119,18 @@ fn at_every_step(mut check: impl FnMut(Write, SimDisk, usize)) {
 
 /// Starts a new process after whatever happened, lets time pass, and clears away.
 fn recover(disk: &SimDisk) -> Store {
+    recover_as(disk, b"test machine")
+}
+
+fn recover_as(disk: &SimDisk, machine: &[u8]) -> Store {
     disk.calm();
     disk.wait(Duration::from_secs(10));
-    let after = store(&disk.another_process());
+    let after = Store::on(Box::new(disk.another_process()), MachineId::of(machine));
     // with a write, so that recovery runs also where nothing is left to sweep
     let operation = OperationId("0000000000000recover".into());
     let by = Author { operation: &operation, time: Timestamp::UNIX_EPOCH, tool: "test", client: "test" };
-    after.create(&path("recovered.md"), b"x", &by).unwrap();
+    let place = format!("recovered {}.md", machine.len());
+    after.create(&path(&place), b"x", &by).unwrap();
     disk.wait(Duration::from_secs(10));
     after.sweep().unwrap();
     after
@@ -160,6 +165,20 @@ fn a_crash_at_any_step_leaves_the_old_file_or_the_new_one() {
             });
         }
     }
+}
+
+#[test]
+fn a_machine_that_finds_the_file_of_a_dead_one_moved_aside_puts_it_back() {
+    at_every_step(|write, disk, step| {
+        let case = format!("{write:?}, killed at {step}");
+        disk.plan(vec![(step, Event::Kill)]);
+        let _ = write.run(&store(&disk));
+        for machine in [&b"another machine"[..], b"test machine"] {
+            recover_as(&disk, machine);
+            let bytes = disk.bytes(write.place());
+            assert!(bytes.as_deref() == Some(NEW) || bytes == write.before(), "{case}: {bytes:?}");
+        }
+    });
 }
 
 #[test]

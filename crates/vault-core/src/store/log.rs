@@ -39,9 +39,8 @@ impl Log {
         let known = self.looked.then(|| self.read_on(disk, folder)).transpose()?;
         if known != Some(Reading::Continues) {
             // never read, or no longer the log that was read: somebody removed it, cut it or put another in its place
-            let last = segments(disk, folder)?.into_iter().max().unwrap_or(0);
             self.open.clear();
-            self.start_at(disk, folder, last)?;
+            self.start_at(disk, folder)?;
             self.read_on(disk, folder)?;
             moved_on = true;
         }
@@ -63,13 +62,15 @@ impl Log {
     }
 
     /// An opening repeats what was open before it, so reading begins at the last segment that has one.
-    fn start_at(&mut self, disk: &dyn Disk, folder: &Folder, last: u32) -> io::Result<()> {
+    fn start_at(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
         self.enter(0);
-        for segment in (1..=last).rev() {
+        for segment in segments(disk, folder)?.into_iter().rev() {
             self.enter(segment);
             let bytes = match disk.read(folder.at(&segment_name(segment)), 0, MAX_LOG_READ_BYTES) {
                 Ok((bytes, _)) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                // no segment of ours is so long: what follows it is read
+                Err(error) if error.kind() == io::ErrorKind::FileTooLarge => break,
                 Err(error) => return Err(error),
             };
             let first = scan(&bytes, 0).records.into_iter().next();
@@ -101,7 +102,14 @@ impl Log {
             return Ok(Reading::Continues);
         }
         let (start, known) = (self.last.0, self.last.1.len());
-        let (bytes, _) = disk.read(folder.at(&name), start, MAX_LOG_READ_BYTES)?;
+        let bytes = match disk.read(folder.at(&name), start, MAX_LOG_READ_BYTES) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                self.torn = true;
+                return Ok(Reading::Continues);
+            }
+            Err(error) => return Err(error),
+        };
         let unread = (self.end - start) as usize;
         if bytes.len() < unread || bytes[..known] != self.last.1 {
             return Ok(Reading::IsAnother);
@@ -140,8 +148,8 @@ impl Log {
         let fresh: Vec<_> = contents.iter().copied().filter(|(version, _)| !self.known.contains(version)).collect();
         let bytes = self.encoder.encode(&mut record, &fresh)?;
         // markers stay with what they mark, so that one damaged segment does not leave a change half told
-        let starts_change = matches!(record.kind, RecordKind::Write | RecordKind::Folder);
-        let full = starts_change && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
+        let is_mark = matches!(record.kind, RecordKind::Done | RecordKind::Void);
+        let full = !is_mark && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
         if self.segment > 0 && !self.torn && !full {
             let name = segment_name(self.segment);
             return Ok(Ready { record, opening: vec![], bytes, segment: self.segment, name });
@@ -221,11 +229,18 @@ fn sign(bytes: &[u8]) -> Vec<u8> {
     bytes[..FRAME].to_vec()
 }
 
-/// Returns the numbers of the segments in a machine's folder.
+/// Returns the numbers of the segments in a machine's folder, in order. Files with other names are nobody's segments.
 pub(super) fn segments(disk: &dyn Disk, folder: &Folder) -> io::Result<Vec<u32>> {
     let names = disk.list(folder)?.entries;
-    Ok(names.iter().filter_map(|(name, _)| name.strip_suffix(".log")?.parse().ok()).collect())
+    let number = |name: &str| name.strip_suffix(".log")?.parse().ok().filter(|number| *number <= LAST_SEGMENT);
+    let own = |name: &str| number(name).filter(|number| segment_name(*number) == name);
+    let mut numbers: Vec<u32> = names.iter().filter_map(|(name, _)| own(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
+
+/// More than anybody will ever write: with 8 MiB each, petabytes.
+const LAST_SEGMENT: u32 = 999_999_999;
 
 /// Returns the file name of a segment.
 pub(super) fn segment_name(number: u32) -> String {

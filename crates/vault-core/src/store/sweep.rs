@@ -117,6 +117,9 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::
     if !is_past(stat.changed, DISPLACED_AGE) {
         return Ok(false);
     }
+    if put_back(writing, at, id)? {
+        return Ok(true);
+    }
     // held until the file is gone: nobody can begin to write between the comparison and the end
     let _lease = match disk.writers(at)? {
         Writers::None(lease) => Some(lease),
@@ -128,6 +131,26 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::
     keep_what_is_new(writing, id, &bytes)?;
     disk.unlink(at)?;
     Ok(true)
+}
+
+/// Puts a file that was moved aside back to its path when its writer died before anything else was put there. That
+/// writer's own machine may never come again, so whoever sweeps does it.
+fn put_back(writing: &mut Writing, at: At, id: &str) -> io::Result<bool> {
+    if !at.name.ends_with(".old") {
+        return Ok(false);
+    }
+    let unfinished =
+        history::read(writing.store)?.records.into_iter().find(|known| known.record.id == id && !known.settled);
+    let Some(change) = unfinished.and_then(|known| known.record.changes.into_iter().next()) else { return Ok(false) };
+    let disk = writing.store.disk.clone();
+    let folder = match disk.folder(change.path.parent().as_str()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        folder => folder?,
+    };
+    match disk.rename_new(at, folder.at(change.path.name())) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        moved => moved.and_then(|()| disk.sync(&folder)).map(|()| true),
+    }
 }
 
 fn keep_what_is_new(writing: &mut Writing, id: &str, bytes: &[u8]) -> io::Result<()> {
