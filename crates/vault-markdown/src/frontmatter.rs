@@ -182,7 +182,7 @@ pub(crate) fn read(stored: &str) -> Option<Frontmatter> {
 }
 
 /// The whole block and what is between its fences.
-fn fences(stored: &str) -> Option<(Range<usize>, Range<usize>)> {
+pub(crate) fn fences(stored: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = lines::bom_len(stored);
     if !stored[start..].starts_with("---") {
         return None;

@@ -362,3 +362,39 @@ fn a_placeholder_inside_code_is_dropped_and_reported() {
         }
     }
 }
+
+#[test]
+fn a_block_that_stops_being_one_is_refused_and_never_stored_as_text() {
+    let stored = "---\nfoo: 1\n---\nbody\n";
+    let edited = edit(stored, "type: Note", "Plant", false, &ViewOptions::default());
+    assert!(matches!(edited, Err(EditError::Merge(MergeError::InvalidFrontmatter { .. }))), "{edited:?}");
+    for new in ["---\nJust words\nbar: 2\n---\nbody\n", "---\n- a\n---\nbody\n", "---\njust words\n---\n"] {
+        let merged = merge(stored, new, &ViewOptions::default());
+        assert!(matches!(merged, Err(MergeError::InvalidFrontmatter { .. })), "{new}: {merged:?}");
+    }
+    // A text that begins with rules of its own goes on without its block.
+    let ruled = "---\n\nprose\n\n---\nbody\n";
+    let merged = merge(ruled, "---\n\nother prose\n\n---\nbody\n", &ViewOptions::default()).unwrap();
+    assert_eq!(merged.text, "---\n\nother prose\n\n---\nbody\n");
+    assert!(merge(stored, "---\nOne rule only.\n", &ViewOptions::default()).is_ok());
+}
+
+#[test]
+fn a_repaired_block_keeps_the_bytes_of_the_lines_that_were_right() {
+    let stored = "---\r\nbad: \"\nx: 1\n\nkeep: 2\r\n---\r\nbody\n";
+    let edited = edit(stored, "bad: \"", "bad: 1", false, &ViewOptions::default()).unwrap();
+    assert_eq!(edited.text, "---\r\nbad: 1\nx: 1\n\nkeep: 2\r\n---\r\nbody\n");
+}
+
+#[test]
+fn elements_that_carry_the_same_id_keep_theirs_when_they_change_places() {
+    let block = |payload: &str| format!("```vault-block id=c1 kind=drawing\nPlan\n{payload}\n```\n");
+    let stored = format!("{}{}", block("PAY1"), block("PAY2"));
+    let shown = view(&stored, &ViewOptions::default()).text;
+    let at = shown.rfind("```vault-block").unwrap();
+    let header = shown.find("```vault-block").unwrap();
+    let swapped = format!("{}{}{}", &shown[..header], &shown[at..], &shown[header..at]);
+    let merged = merge(&stored, &swapped, &ViewOptions::default()).unwrap();
+    assert_eq!(merged.text, format!("{}{}", block("PAY2"), block("PAY1")));
+    assert_eq!(view(&merged.text, &ViewOptions::default()).text, swapped, "the held text still means the same");
+}

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::MergeError;
+use crate::align::align;
 use crate::frontmatter::{self, Frontmatter, FrontmatterState};
 use crate::lines;
 use crate::view::{DEFAULT_TYPE_LINE, Shown, is_managed};
@@ -36,11 +37,19 @@ fn header(block: &str, body_start: usize) -> Header {
     Header { block: block.to_owned(), body_start, ignored_keys: Vec::new() }
 }
 
-/// A text without a block keeps the stored one, unless it is the view's block with a fence lost.
+/// A text without a block keeps the stored one, unless it begins with what was one: then nobody can tell what of it
+/// is text.
 fn without_block(shown: &Shown, new: &str) -> Result<Header, MergeError> {
-    let mut pairs = new.lines().zip(shown.view.text[..shown.header_len].lines());
-    if pairs.by_ref().take(2).filter(|(line, shown)| line == shown).count() == 2 {
+    let (shown_block, shown_body) = shown.view.text.split_at(shown.header_len);
+    let begins_like =
+        |text: &str| new.lines().zip(text.lines()).take(2).filter(|(line, shown)| line == shown).count() == 2;
+    if begins_like(shown_block) {
         return Err(MergeError::InvalidFrontmatter { line: 1, message: "the block is not closed by `---`".to_owned() });
+    }
+    if frontmatter::fences(new).is_some() && !begins_like(shown_body) {
+        let message = "a block between `---` lines at the top holds one `key: value` a line; to begin the text with a \
+                       rule, leave the block that was read in front of it";
+        return Err(MergeError::InvalidFrontmatter { line: 2, message: message.to_owned() });
     }
     Ok(header(shown.stored_block(), 0))
 }
@@ -61,23 +70,32 @@ fn kept(shown: &Shown, new: &str, ending: &str) -> Option<Header> {
     }
 }
 
-/// A block that could not be read is replaced whole, managed keys included: the caller saw it raw.
+/// A block that could not be read is replaced whole, managed keys included: the caller saw it raw. Lines that are still
+/// there keep their bytes.
 fn replaced(stored: &str, old: &Frontmatter, new: &str, block: &Frontmatter, ending: &str) -> String {
-    let had_default_type = stored[old.yaml.clone()].lines().any(|line| line.trim_end() == DEFAULT_TYPE_LINE.trim_end());
+    let raw_lines: Vec<&str> = stored[old.span.clone()].split_inclusive('\n').collect();
+    let old_lines: Vec<Cow<str>> = raw_lines.iter().map(|line| lines::to_lf(line)).collect();
+    let old_lines: Vec<&str> = old_lines.iter().map(AsRef::as_ref).collect();
+    let new_lines: Vec<&str> = new[block.span.clone()].split_inclusive('\n').collect();
+    let had_default_type = old_lines.contains(&DEFAULT_TYPE_LINE);
+    let origins = align(&old_lines, &new_lines).into_iter();
+    let kept: Vec<(&str, Option<usize>)> =
+        new_lines.into_iter().zip(origins).filter(|(line, _)| had_default_type || *line != DEFAULT_TYPE_LINE).collect();
     let mut out = String::new();
-    lines::push_lines(&mut out, &new[block.span.start..block.yaml.start], ending);
-    let fence_len = out.len();
-    for line in new[block.yaml.clone()].split_inclusive('\n') {
-        if had_default_type || line != DEFAULT_TYPE_LINE {
-            lines::push_line(&mut out, line, ending);
+    if kept.len() == FENCES {
+        return out;
+    }
+    for (line, origin) in kept {
+        match origin {
+            Some(index) => out.push_str(raw_lines[index]),
+            None => lines::push_line(&mut out, line, ending),
         }
     }
-    if out.len() == fence_len {
-        return String::new();
-    }
-    lines::push_lines(&mut out, &new[block.yaml.end..block.span.end], ending);
     out
 }
+
+/// Lines of a block that are not its content.
+const FENCES: usize = 2;
 
 struct Merge<'a> {
     stored: &'a str,

@@ -106,6 +106,9 @@ fn own_id_of(info: &str) -> Option<String> {
 }
 
 /// Gives each element its id: its own, else one from its content; later equal ones get `-2`, `-3`.
+///
+/// Elements that carry the same id are told apart by their content, not by their order: whoever moves them must still
+/// hold the right ids.
 pub(super) fn assign_ids(stored: &str, document: &mut Document) {
     if document.elements.is_empty() {
         return;
@@ -113,8 +116,16 @@ pub(super) fn assign_ids(stored: &str, document: &mut Document) {
     let mut taken: HashSet<String> = literal_placeholders(stored, document);
     // Where the count for each base goes on: many equal elements must not each begin at 2.
     let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut carried: HashMap<String, usize> = HashMap::new();
+    for id in document.elements.iter().filter_map(|element| element.own_id.clone()) {
+        *carried.entry(id).or_default() += 1;
+    }
     for element in &mut document.elements {
-        let base = element.own_id.clone().unwrap_or_else(|| derived_id(element));
+        let base = match &element.own_id {
+            Some(id) if carried[id] > 1 => format!("{id}-{}", &content_hash(element)[..4]),
+            Some(id) => id.clone(),
+            None => format!("{}-{}", element.kind, &content_hash(element)[..8]),
+        };
         let mut id = base.clone();
         while !taken.insert(id.clone()) {
             let number = numbers.entry(base.clone()).or_insert(1);
@@ -131,9 +142,8 @@ fn literal_placeholders(stored: &str, document: &Document) -> HashSet<String> {
     targets.filter_map(|target| target.strip_prefix("vault-block:")).map(str::to_owned).collect()
 }
 
-fn derived_id(element: &Element) -> String {
-    let hash = blake3::hash(element.content.as_bytes()).to_hex();
-    format!("{}-{}", element.kind, &hash[..8])
+fn content_hash(element: &Element) -> String {
+    blake3::hash(element.content.as_bytes()).to_hex().to_string()
 }
 
 fn attribute<'a>(info: &'a str, name: &str) -> Option<&'a str> {
