@@ -174,9 +174,18 @@ impl Vault {
         if draft.text == before.text {
             return Ok(Saved { version: before.version.clone(), changed: false });
         }
-        let written = self.store.replace(path, &before.version, draft.text.as_bytes(), &author(tool, call))?;
-        self.tell(path, draft, call);
-        Ok(Saved { version: written.version, changed: true })
+        match self.store.replace(path, &before.version, draft.text.as_bytes(), &author(tool, call)) {
+            Ok(written) => {
+                self.tell(path, draft, call);
+                Ok(Saved { version: written.version, changed: true })
+            }
+            // Somebody was faster than we: told like any stale version, with the way to the present text.
+            Err(refusal @ VaultError::StaleVersion { .. }) => match self.read_stored(path) {
+                Ok(now) => Err(self.stale(path, &before.version, &now)),
+                Err(_) => Err(refusal),
+            },
+            Err(refusal) => Err(refusal),
+        }
     }
 
     /// Makes a folder and those above it.

@@ -126,8 +126,6 @@ pub struct Author<'a> {
 pub struct Written {
     /// Version of the file now.
     pub version: Version,
-    /// Contents of this file that programs which do not ask us saved meanwhile, and that are now in the log only.
-    pub displaced_outside: Vec<Version>,
 }
 
 impl Store {

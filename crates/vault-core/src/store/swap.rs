@@ -24,13 +24,6 @@ pub(super) struct Swap<'a> {
     pub ours: &'a Version,
 }
 
-/// The new content is at the path, durably.
-#[derive(Debug, Default)]
-pub(super) struct Landed {
-    /// Outside saves that are in the log only.
-    pub outside: Vec<Version>,
-}
-
 /// The new content is not at the path.
 #[derive(Debug)]
 pub(super) enum Trouble {
@@ -97,8 +90,8 @@ pub(super) fn sign_name(id: &str) -> String {
     format!("{id}.at")
 }
 
-/// Puts the staged file in the place of a note of version `before`.
-pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
+/// Puts the staged file in the place of a note of version `before`: `Ok` when it is there, durably.
+pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<(), Trouble> {
     let store = writing.store;
     match store.disk.exchange(swap.note, temp.staged()) {
         Ok(()) => {}
@@ -114,20 +107,19 @@ pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &
     }
     store.class.get_or_init(|| Class::Exchange);
     writing.await_sweep(temp.new.clone());
-    let mut landed = Landed::default();
-    let now = steady(writing, swap, temp, before, swap.ours, &mut landed)?;
+    let now = steady(writing, swap, temp, before, swap.ours)?;
     if now != *swap.ours {
         return Err(stale(swap, Some(now)));
     }
     if let Err(error) = store.disk.sync(swap.note.folder) {
         // not known to last, so it does not count: everything back, under the same watch
         if store.disk.exchange(swap.note, temp.staged()).is_ok() {
-            steady(writing, swap, temp, swap.ours, before, &mut landed)?;
+            steady(writing, swap, temp, swap.ours, before)?;
             let _ = store.disk.sync(swap.note.folder);
         }
         return Err(store.trouble(swap, error));
     }
-    Ok(landed)
+    Ok(())
 }
 
 /// After an exchange that put `put` at the path: `wanted` should have come out. If something else did, a program saved
@@ -138,7 +130,6 @@ fn steady(
     temp: &Temp,
     wanted: &Version,
     put: &Version,
-    landed: &mut Landed,
 ) -> Result<Version, Trouble> {
     let store = writing.store;
     let (mut wanted, mut put) = (wanted.clone(), put.clone());
@@ -167,7 +158,6 @@ fn steady(
             back => back,
         };
         back.and(kept).map_err(|error| store.trouble(swap, error))?;
-        landed.outside.push(version.clone());
         (wanted, put) = (put, version);
     }
     let _ = store.disk.sync(swap.note.folder);
@@ -175,7 +165,7 @@ fn steady(
 }
 
 /// The way without an exchange: the note aside, the new one in its place, neither replacing anything.
-fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<Landed, Trouble> {
+fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<(), Trouble> {
     let store = writing.store;
     let disk = &*store.disk;
     if let Err(error) = disk.rename_new(swap.note, temp.aside()) {
@@ -212,11 +202,11 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
         }
         return Err(store.trouble(swap, error));
     }
-    Ok(Landed::default())
+    Ok(())
 }
 
 /// Puts the staged file at a path that nothing has.
-pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &MadeFolders) -> Result<Landed, Trouble> {
+pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &MadeFolders) -> Result<(), Trouble> {
     let store = writing.store;
     if let Err(error) = store.disk.rename_new(temp.staged(), swap.note) {
         if error.kind() != ErrorKind::CrossesDevices {
@@ -231,7 +221,7 @@ pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &Mad
         }
         return Err(store.trouble(swap, error));
     }
-    Ok(Landed::default())
+    Ok(())
 }
 
 fn stale(swap: &Swap, current: Option<Version>) -> Trouble {

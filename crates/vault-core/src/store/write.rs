@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-use super::disk::{At, Disk, EntryKind, Folder, join};
+use super::disk::{At, Disk, EntryKind, Folder, join, link_error};
 use super::record::{Change, Record, RecordKind};
 use super::refusal::{Doing, refusal_of_own};
 use super::swap::{self, Swap, Temp};
@@ -26,7 +26,7 @@ pub(super) fn replace(
     let present = present(store, path, expected)?;
     let version = Version::of(bytes);
     if present.bytes == bytes {
-        return Ok(Written { version, displaced_outside: vec![] });
+        return Ok(Written { version });
     }
     let mut writing = store.begin()?;
     let rooms = writing.rooms.clone();
@@ -175,14 +175,14 @@ fn prepare(
 fn finish(
     mut writing: Writing,
     record: &Record,
-    outcome: Result<swap::Landed, swap::Trouble>,
+    outcome: Result<(), swap::Trouble>,
     version: Version,
 ) -> Result<Written, VaultError> {
     match outcome {
-        Ok(landed) => {
+        Ok(()) => {
             writing.mark(record, RecordKind::Done);
             sweep::sweep_some(&mut writing);
-            Ok(Written { version, displaced_outside: landed.outside })
+            Ok(Written { version })
         }
         Err(swap::Trouble::Refused(error)) => {
             settle::settle_refused(&mut writing, record);
@@ -230,7 +230,9 @@ fn refuse_taken(store: &Store, path: &VaultPath) -> Result<(), VaultError> {
             Ok(_) => folder = disk.child(&folder, segment).map_err(refused)?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return match namesake(disk, &folder, segment).map_err(refused)? {
-                    Some(name) => Err(VaultError::Exists { path: join(&folder.place, &name) }),
+                    Some((name, Some(_))) => Err(VaultError::Exists { path: join(&folder.place, &name) }),
+                    // a link is nothing that callers see, so its name is not told
+                    Some((_, None)) => Err(refused(link_error())),
                     None => Ok(()),
                 };
             }
@@ -241,7 +243,7 @@ fn refuse_taken(store: &Store, path: &VaultPath) -> Result<(), VaultError> {
 }
 
 /// Returns the name on disk that some file systems would take for `name`.
-fn namesake(disk: &dyn Disk, folder: &Folder, name: &str) -> std::io::Result<Option<String>> {
+fn namesake(disk: &dyn Disk, folder: &Folder, name: &str) -> std::io::Result<Option<(String, Option<EntryKind>)>> {
     let wanted = folded(name);
     let same = |other: &str| match other.is_ascii() {
         // folding ASCII is lower-casing it, and most names are ASCII
@@ -249,7 +251,7 @@ fn namesake(disk: &dyn Disk, folder: &Folder, name: &str) -> std::io::Result<Opt
         false => folded(other) == wanted,
     };
     let names = disk.list(folder)?.entries;
-    Ok(names.into_iter().map(|(other, _)| other).find(|other| same(other)))
+    Ok(names.into_iter().find(|(other, _)| same(other)))
 }
 
 /// Folders that a write made on its way, to be taken back when it is refused.

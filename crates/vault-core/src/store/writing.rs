@@ -32,9 +32,10 @@ pub(super) struct Desk {
 /// The right to write, until it is dropped.
 pub(super) struct Writing<'a> {
     pub store: &'a Store,
+    // given back before the turn, so that the next thread does not meet it
+    _lock: Lock,
     pub desk: Held<'a, Desk>,
     pub rooms: Arc<Rooms>,
-    _lock: Lock,
 }
 
 /// Our own folders in the vault.
@@ -91,13 +92,10 @@ impl Writing<'_> {
 
     /// Keeps a content that a program saved without asking us.
     pub(super) fn keep_outside(&mut self, record: &Record, version: &Version, bytes: &[u8]) -> io::Result<()> {
-        let known = self.log().knows(version);
         let change = |change: &Change| Change { before: Some(version.clone()), after: None, ..change.clone() };
         let changes = record.changes.iter().map(change).collect();
-        if known && bytes.is_empty() {
-            return Ok(());
-        }
-        self.append(Record { kind: RecordKind::Outside, changes, ..record.clone() }, &[(version, bytes)])
+        let time = self.store.disk.now();
+        self.append(Record { kind: RecordKind::Outside, time, changes, ..record.clone() }, &[(version, bytes)])
     }
 
     /// Remembers a file for the sweep.
