@@ -275,17 +275,17 @@ fn clear_away(dir: &Path, store: &Store) -> usize {
 
 #[test]
 fn nothing_is_lost_to_a_program_that_renames_over_the_note() {
-    race(Saver::RenameOver, 700, |disk| disk);
+    race(Saver::RenameOver, 1_000, |disk| disk);
 }
 
 #[test]
 fn nothing_is_lost_to_a_program_that_truncates_and_writes() {
-    race(Saver::TruncateThenWrite, 700, |disk| disk);
+    race(Saver::TruncateThenWrite, 1_000, |disk| disk);
 }
 
 #[test]
 fn nothing_is_lost_to_a_program_that_opened_the_note_long_before() {
-    race(Saver::OpenedLongBefore, 700, |disk| disk);
+    race(Saver::OpenedLongBefore, 1_000, |disk| disk);
 }
 
 #[test]

@@ -101,6 +101,13 @@ impl Note {
     }
 }
 
+impl Note {
+    /// Tells whether both are found by the same names and link to the same places: then no index changes.
+    fn is_known_as(&self, other: &Note) -> bool {
+        (&self.title, &self.aliases, &self.links) == (&other.title, &other.aliases, &other.links)
+    }
+}
+
 /// Returns the title of a note: frontmatter `title`, else the file name without extension.
 pub fn title(path: &VaultPath, document: Option<&Document>) -> String {
     let block = document.and_then(|document| document.frontmatter.as_ref());
@@ -111,6 +118,10 @@ pub fn title(path: &VaultPath, document: Option<&Document>) -> String {
 impl Catalog {
     /// Adds a note or puts it in the place of what was known of it.
     pub fn put_note(&mut self, path: VaultPath, note: Arc<Note>) {
+        if let Some(known) = self.notes.get_mut(&path).filter(|known| known.is_known_as(&note)) {
+            *known = note;
+            return;
+        }
         self.remove(&path);
         for title in titles(&note) {
             self.by_title.entry(title).or_default().push(path.clone());
@@ -171,15 +182,23 @@ impl Catalog {
         keys.filter_map(|key| self.by_link.get(&key)).flatten().collect()
     }
 
-    /// Returns the existing paths that look most like `wanted`, best first.
+    /// Returns the existing notes and files that look most like `wanted`, best first.
     pub fn nearest(&self, wanted: &str, at_most: usize) -> Vec<String> {
-        let wanted = pairs(&folded(wanted));
-        let paths = self.notes.keys().chain(self.files.keys());
-        let mut scored: Vec<(f32, &VaultPath)> = paths.map(|path| (likeness(&wanted, path), path)).collect();
-        scored.retain(|(score, _)| *score > LEAST_LIKENESS);
-        scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1)));
-        scored.into_iter().take(at_most).map(|(_, path)| path.to_string()).collect()
+        nearest(self.notes.keys().chain(self.files.keys()), wanted, at_most)
     }
+
+    /// Returns the existing folders that look most like `wanted`, best first.
+    pub fn nearest_folders(&self, wanted: &str, at_most: usize) -> Vec<String> {
+        nearest(self.folders.iter(), wanted, at_most)
+    }
+}
+
+fn nearest<'a>(paths: impl Iterator<Item = &'a VaultPath>, wanted: &str, at_most: usize) -> Vec<String> {
+    let wanted = pairs(&folded(wanted));
+    let mut scored: Vec<(f32, &VaultPath)> = paths.map(|path| (likeness(&wanted, path), path)).collect();
+    scored.retain(|(score, _)| *score > LEAST_LIKENESS);
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1)));
+    scored.into_iter().take(at_most).map(|(_, path)| path.to_string()).collect()
 }
 
 /// Likeness below which a path is no suggestion: fewer than four in ten letter pairs shared.

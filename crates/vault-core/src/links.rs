@@ -39,7 +39,7 @@ pub fn has_names(document: &Document) -> bool {
     names(document).next().is_some()
 }
 
-/// Returns the links elsewhere that lead to the note at `path`, as linking note and target.
+/// Returns the links elsewhere that lead to the note at `path`, as linking note and target, each once.
 pub fn leading_to(catalog: &Catalog, path: &VaultPath) -> Vec<(VaultPath, String)> {
     let mut leading = Vec::new();
     for from in catalog.may_link_to(path).into_iter().filter(|from| *from != path) {
@@ -47,6 +47,8 @@ pub fn leading_to(catalog: &Catalog, path: &VaultPath) -> Vec<(VaultPath, String
         let here = links.iter().filter(|link| resolve(catalog, from, link).as_ref() == Some(path));
         leading.extend(here.map(|link| (from.clone(), link.target.to_string())));
     }
+    leading.sort();
+    leading.dedup();
     leading
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::catalog::Catalog;
 use crate::error::VaultError;
 use crate::limits::MAX_CANDIDATES;
 use crate::naming;
@@ -249,7 +250,11 @@ impl Locator<'_> {
             return other_case(what, text, spellings);
         }
         let catalog = self.vault.recent_catalog(call);
-        let candidates = catalog.map_or_else(|_| Vec::new(), |catalog| catalog.nearest(text, MAX_CANDIDATES));
+        let nearest = |catalog: Arc<Catalog>| match what {
+            "folder" => catalog.nearest_folders(text, MAX_CANDIDATES),
+            _ => catalog.nearest(text, MAX_CANDIDATES),
+        };
+        let candidates = catalog.map_or_else(|_| Vec::new(), nearest);
         VaultError::NotFound { what, path: shown(text), candidates }
     }
 }

@@ -225,6 +225,9 @@ impl FileKind {
 
 /// Returns a name or path in the form under which we compare spellings: NFC.
 pub fn composed(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
     text.nfc().collect()
 }
 

@@ -115,14 +115,14 @@ pub fn allows(settings: &Settings, granted: &Granted, switch: Switch) -> bool {
     blocking(settings, granted, switch).is_none()
 }
 
-/// Returns the switch that a person must turn on before agents may do what `switch` stands for: write comes before move
-/// and delete. `None` when they may.
+/// Returns the switch that a person must turn on before agents may do what `switch` stands for: read comes before write,
+/// since every change tells what is there, and write before move and delete. `None` when they may.
 pub fn blocking(settings: &Settings, granted: &Granted, switch: Switch) -> Option<Switch> {
     let needed: &[Switch] = match switch {
         Switch::Read => &[Switch::Read],
-        Switch::Write => &[Switch::Write],
-        Switch::Move => &[Switch::Write, Switch::Move],
-        Switch::Delete => &[Switch::Write, Switch::Delete],
+        Switch::Write => &[Switch::Read, Switch::Write],
+        Switch::Move => &[Switch::Read, Switch::Write, Switch::Move],
+        Switch::Delete => &[Switch::Read, Switch::Write, Switch::Delete],
     };
     needed.iter().copied().find(|switch| !is_on(settings, granted, *switch))
 }
@@ -151,5 +151,7 @@ mod tests {
         assert!(allows(&settings, &granted, Switch::Read));
         settings.set(Switch::Read, Some(Setting::Deny));
         assert!(!allows(&settings, &granted, Switch::Read));
+        settings.set(Switch::Write, Some(Setting::Allow));
+        assert_eq!(blocking(&settings, &granted, Switch::Write), Some(Switch::Read), "a change tells what is there");
     }
 }

@@ -198,9 +198,12 @@ impl Vault {
         lock(&self.served).keep(path, version, view);
     }
 
-    /// Returns the text that went out with this version, when it is still known.
+    /// Returns the text that callers saw as this version of this note: what this process served, else what the log holds.
     pub(crate) fn served_text(&self, path: &VaultPath, version: &Version) -> Option<Arc<str>> {
-        lock(&self.served).text(path, version)
+        lock(&self.served).text(path, version).or_else(|| {
+            let kept = String::from_utf8(self.store.content_of(version).ok()??).ok()?;
+            Some(vault_markdown::view(&kept, &Default::default()).text.into())
+        })
     }
 
     /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed.

@@ -9,7 +9,7 @@ use vault_core::ops::{FILES, OPERATIONS};
 pub enum Profile {
     /// Notes, sheets and attachments of a person's vault.
     Notes,
-    /// Whole files, for agents and scripts that think in files.
+    /// Whole files, for agents and scripts that think in files; so far only `list_folders`.
     Files,
 }
 

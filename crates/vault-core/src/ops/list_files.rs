@@ -122,8 +122,8 @@ impl fmt::Display for ListFilesResponse {
         for file in &self.files {
             writeln!(f, "{}\t{}", file.path, file.size)?;
         }
-        if self.truncated {
-            writeln!(f, "(more: pass the last path as `after`)")?;
+        if let Some(next) = &self.next {
+            writeln!(f, "({} files; the rest: --after '{next}')", self.files.len())?;
         }
         Ok(())
     }

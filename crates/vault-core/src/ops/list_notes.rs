@@ -217,8 +217,8 @@ impl fmt::Display for ListNotesResponse {
                 false => writeln!(f, "\t#{}", note.tags.join(" #"))?,
             }
         }
-        if self.truncated {
-            writeln!(f, "({} of {})", self.notes.len(), plural(self.total, "note"))?;
+        if let Some(next) = &self.next {
+            writeln!(f, "({} of {}; the rest: --after '{next}')", self.notes.len(), plural(self.total, "note"))?;
         }
         Ok(())
     }

@@ -51,9 +51,7 @@ pub(super) fn sweep_some(writing: &mut Writing) {
         return;
     }
     for _ in 0..SWEPT_PER_WRITE.min(writing.desk.displaced.len()) {
-        if !sweep_next(writing) {
-            break;
-        }
+        sweep_next(writing);
     }
 }
 
