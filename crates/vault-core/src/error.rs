@@ -99,6 +99,8 @@ pub enum BlockProblem {
     Twice,
     /// Its fence is never closed.
     Unclosed,
+    /// Something was written into it.
+    Edited,
     /// Where it stands now, the element would read differently.
     Unmovable,
 }
@@ -109,6 +111,7 @@ impl fmt::Display for BlockProblem {
             BlockProblem::Unknown => "is not one of this note's",
             BlockProblem::Twice => "stands in the text twice",
             BlockProblem::Unclosed => "has no closing fence",
+            BlockProblem::Edited => "was edited, and what it stands for is not text",
             BlockProblem::Unmovable => "cannot be moved there: its content would change",
         })
     }
@@ -182,6 +185,11 @@ impl VaultError {
                 }
                 BlockProblem::Twice => "keep each placeholder once".into(),
                 BlockProblem::Unclosed => "end the placeholder with its closing fence".into(),
+                BlockProblem::Edited => {
+                    "leave the lines of a placeholder as `read_note` shows them; to change the element itself, replace the \
+                     whole placeholder by new fenced code"
+                        .into()
+                }
                 BlockProblem::Unmovable => "put the placeholder on lines of its own, outside other code".into(),
             },
             VaultError::PermissionDenied { switch } => {

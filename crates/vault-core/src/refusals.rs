@@ -14,6 +14,7 @@ pub(crate) fn merge_error(path: &VaultPath, error: MergeError) -> VaultError {
         MergeError::UnknownBlock { id, twice: false } => (id, BlockProblem::Unknown),
         MergeError::UnknownBlock { id, twice: true } => (id, BlockProblem::Twice),
         MergeError::UnclosedBlock { id } => (id, BlockProblem::Unclosed),
+        MergeError::EditedBlock { id } => (id, BlockProblem::Edited),
         MergeError::Unmovable { id } => (id, BlockProblem::Unmovable),
     };
     VaultError::UnknownBlock { path: path.clone(), id, problem }

@@ -54,6 +54,12 @@ pub enum MergeError {
         /// The id in the placeholder.
         id: String,
     },
+    /// Something was written into a placeholder, or its kind was changed.
+    #[error("placeholder `{id}` was edited, and what it stands for is not text")]
+    EditedBlock {
+        /// The id in the placeholder.
+        id: String,
+    },
     /// Where the placeholder stands now, its content would read differently.
     #[error("element `{id}` cannot be moved there: its content would change")]
     Unmovable {

@@ -154,11 +154,17 @@ fn elements_are_placeholders_that_carry_them_through() {
     let text = "---\ntype: Note\n---\nA\n\n```vault-block id=c1 kind=chart\nSales by quarter\n```\n\n\
                 > ```vault-block id=drawio-c87add6c kind=drawio\n> drawio\n> ```\n";
     assert_eq!(view.text, text);
-    let moved = "> - ```vault-block id=c1 kind=chart\n>   Another label\n>   ```\nB\n";
+    let moved = "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   ```\nB\n";
     let merged = merged(stored, moved);
     assert_eq!(merged.text, "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   {\"a\": 1}\n>   ```\nB\n");
     assert_eq!(merged.placeholders, ["c1"]);
     assert_eq!(merged.dropped, [DroppedBlock { id: "drawio-c87add6c".into(), label: "drawio".into() }]);
+    for (was, is) in
+        [("Sales by quarter", "Another label"), ("quarter\n", "quarter\nMore\n"), ("kind=chart", "kind=pie")]
+    {
+        let written = text.replace(was, is);
+        assert_eq!(refused(stored, &written), MergeError::EditedBlock { id: "c1".into() }, "{is}");
+    }
 }
 
 #[test]

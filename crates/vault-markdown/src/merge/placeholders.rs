@@ -60,6 +60,7 @@ impl Placeholders {
             match known.get(id).filter(|element| !shown.elements[**element].inline) {
                 Some(element) => {
                     self.take(id, *element)?;
+                    check_unedited(fence, &shown.elements[*element])?;
                     let line_start = body[..fence.span.start].rfind('\n').map_or(0, |newline| newline + 1);
                     self.blocks.insert(line_start, BlockPlaceholder::of(body, fence, *element));
                 }
@@ -133,6 +134,13 @@ impl Placeholders {
         }
         Ok(())
     }
+}
+
+/// Text that somebody wrote into a placeholder would be lost without a word.
+fn check_unedited(fence: &Element, element: &Element) -> Result<(), MergeError> {
+    let inner = fence.content.trim();
+    let is_as_shown = (inner.is_empty() || inner == element.label.trim()) && fence.kind == element.kind;
+    if is_as_shown { Ok(()) } else { Err(MergeError::EditedBlock { id: element.id.clone() }) }
 }
 
 impl BlockPlaceholder {
