@@ -143,7 +143,8 @@ fn known_ids(shown: &Shown) -> HashMap<String, usize> {
             held.entry(id).or_default().push(index);
         }
     }
-    let unique = held.into_iter().filter_map(|(id, elements)| Some((id, *elements.first().filter(|_| elements.len() == 1)?)));
+    let unique =
+        held.into_iter().filter_map(|(id, elements)| Some((id, *elements.first().filter(|_| elements.len() == 1)?)));
     let mut known: HashMap<String, usize> = unique.collect();
     known.extend(shown.elements.iter().enumerate().map(|(index, element)| (element.id.clone(), index)));
     known

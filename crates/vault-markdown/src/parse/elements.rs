@@ -185,8 +185,8 @@ pub(crate) fn id_among_equals(stored: &str, element: &Element) -> Option<String>
 
 /// `id-suffix`, cut so that it still is a name.
 fn suffixed(id: &str, suffix: &str) -> String {
-    let end = id.floor_char_boundary(MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1));
-    format!("{}-{suffix}", &id[..end])
+    let kept: String = id.chars().take(MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1)).collect();
+    format!("{kept}-{suffix}")
 }
 
 /// Ids that stand in the note as `![…](vault-block:ID)` already: no element may be shown under one of them.
