@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::disk::{At, Disk, EntryKind, Folder, Job, Lock, Names, Stat, Writers, join};
-use super::helper::Helper;
+use super::disk::{At, Disk, EntryKind, Folder, Lock, Names, Stat, Writers, join};
 
 /// One process's view of the simulated disk.
 #[derive(Clone)]
@@ -80,8 +79,6 @@ struct Node {
     names: Option<BTreeMap<String, usize>>,
     bytes: Vec<u8>,
     synced: Vec<u8>,
-    /// Set when a sync failed: as on Linux, what was to be synced then is gone, and later syncs answer that all is well.
-    sync_failed: bool,
     changed: i64,
 }
 
@@ -159,11 +156,6 @@ impl SimDisk {
         world.events = events;
     }
 
-    /// Makes all names durable, as the system does by itself some time.
-    pub(super) fn sync_names(&self) {
-        self.world().commit_all();
-    }
-
     /// Tells whether another program wrote over that content, or removed it.
     pub(super) fn was_overwritten(&self, bytes: &[u8]) -> bool {
         self.world().overwritten.iter().any(|overwritten| overwritten == bytes)
@@ -239,7 +231,7 @@ impl SimDisk {
 impl World {
     fn add(&mut self, folder: bool) -> usize {
         let names = folder.then(BTreeMap::new);
-        self.nodes.push(Node { names, bytes: vec![], synced: vec![], sync_failed: false, changed: self.clock });
+        self.nodes.push(Node { names, bytes: vec![], synced: vec![], changed: self.clock });
         self.durable.push(BTreeMap::new());
         self.nodes.len() - 1
     }
@@ -497,16 +489,8 @@ impl Disk for SimDisk {
             self.step(true)?.nodes[node].bytes.extend_from_slice(part);
         }
         if durable {
-            match self.step(true) {
-                Ok(mut world) if !world.nodes[node].sync_failed => {
-                    world.nodes[node].synced = world.nodes[node].bytes.clone();
-                }
-                Ok(_) => {}
-                Err(error) => {
-                    self.world().nodes[node].sync_failed = true;
-                    return Err(error);
-                }
-            }
+            let mut world = self.step(true)?;
+            world.nodes[node].synced = world.nodes[node].bytes.clone();
         }
         Ok(())
     }
@@ -577,16 +561,8 @@ impl Disk for SimDisk {
         false
     }
 
-    /// One after the other, so that every step has its number; which first is left to chance.
-    fn both(&self, _helper: &Helper, beside: Job, own: &mut dyn FnMut()) {
-        let own_is_first = self.random().is_multiple_of(2);
-        if own_is_first {
-            own();
-        }
-        beside();
-        if !own_is_first {
-            own();
-        }
+    fn syncs_in_parallel(&self) -> bool {
+        false
     }
 
     fn now(&self) -> Timestamp {
