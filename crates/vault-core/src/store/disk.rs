@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::helper::Helper;
+
 /// A disk that holds one vault. Places are relative to its root, `/`-separated; the root is the empty place.
 ///
 /// No step follows a symbolic link: one that meets a link answers with [`link_error`]. A step that fails has changed
@@ -53,14 +55,23 @@ pub trait Disk: Send + Sync {
     /// Tells whether files made in this folder would get rights from it, which a file renamed into it does not.
     fn shapes_new_files(&self, folder: &Folder) -> bool;
 
-    /// Tells whether two threads that sync at the same time are faster than one.
-    fn syncs_in_parallel(&self) -> bool;
+    /// Does both jobs at the same time, `beside` on the helper's thread. It may not have ended yet on return.
+    fn both(&self, helper: &Helper, beside: Job, own: &mut dyn FnMut()) {
+        helper.start(beside);
+        own();
+    }
     /// Returns the time by the clock that stamps the files.
-    fn now(&self) -> Timestamp;
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
     /// Returns a random number.
-    fn random(&self) -> u64;
+    fn random(&self) -> u64 {
+        getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) ^ Timestamp::now().as_nanosecond() as u64)
+    }
     /// Waits.
-    fn pause(&self, time: Duration);
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
 }
 
 /// An opened folder. Where the system has descriptors, steps on it reach this folder even when its path was meanwhile
@@ -158,6 +169,9 @@ impl Stat {
         self == other
     }
 }
+
+/// Something to do on another thread.
+pub type Job = Box<dyn FnOnce() + Send>;
 
 /// Held while this value lives.
 pub type Lock = Box<dyn Send>;

@@ -1,20 +1,19 @@
 //! One thread that waits to sync the log while the writing thread syncs the staged file: two syncs that meet share one
 //! commit of the file system's journal.
 
+use std::io;
 use std::sync::OnceLock;
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Sender, channel, sync_channel};
 
-type Job = Box<dyn FnOnce() + Send>;
+use super::disk::{Disk, Job};
 
 /// Starts with the first job and ends with the store.
 #[derive(Default)]
-pub(super) struct Helper(OnceLock<Option<Sender<Job>>>);
+pub struct Helper(OnceLock<Option<Sender<Job>>>);
 
 impl Helper {
-    /// Does `job` on the thread. The answer comes through the receiver; none comes when the job panicked.
-    pub(super) fn start<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
-        let (tell, told) = sync_channel(1);
-        let job: Job = Box::new(move || drop(tell.send(job())));
+    /// Has the job done on the thread, some time soon.
+    pub(super) fn start(&self, job: Job) {
         let refused = match self.0.get_or_init(start_thread) {
             Some(thread) => thread.send(job).err().map(|refused| refused.0),
             None => Some(job),
@@ -23,7 +22,21 @@ impl Helper {
             // no thread to be had: one after the other is slower, and right
             job();
         }
-        told
+    }
+
+    /// Does both, at the same time where the disk has it so, and returns both answers. `beside` must not panic.
+    pub(super) fn both<A: Send + 'static, B>(
+        &self,
+        disk: &dyn Disk,
+        beside: impl FnOnce() -> io::Result<A> + Send + 'static,
+        own: impl FnOnce() -> B,
+    ) -> (io::Result<A>, B) {
+        let (tell, told) = sync_channel(1);
+        let (mut own, mut answer) = (Some(own), None);
+        let job = Box::new(move || drop(tell.send(beside())));
+        disk.both(self, job, &mut || answer = own.take().map(|own| own()));
+        let beside = told.recv().unwrap_or_else(|_| Err(io::Error::other("the helping thread ended")));
+        (beside, answer.expect("every disk does both"))
     }
 }
 

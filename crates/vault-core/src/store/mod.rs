@@ -31,6 +31,7 @@ mod write;
 mod writing;
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
@@ -64,7 +65,7 @@ pub struct Store {
     state: Option<state::State>,
     turn: lock::Turn<writing::Desk>,
     /// Set once this process has written, so that our folders are there and taking the lock changes nothing.
-    has_begun: OnceLock<()>,
+    has_begun: AtomicBool,
     helper: helper::Helper,
     class: OnceLock<Class>,
     history: Mutex<history::Reader>,
@@ -151,7 +152,7 @@ impl Store {
     fn with(disk: Arc<dyn Disk>, machine: OnceLock<MachineId>) -> Store {
         let turn = lock::Turn::new(writing::Desk::default());
         let (helper, class, history) = (helper::Helper::default(), OnceLock::new(), Mutex::default());
-        Store { disk, machine, state: None, turn, has_begun: OnceLock::new(), helper, class, history }
+        Store { disk, machine, state: None, turn, has_begun: AtomicBool::new(false), helper, class, history }
     }
 
     /// Refuses when the vault's folder is gone, or another one has its name.

@@ -6,7 +6,7 @@
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 
@@ -192,22 +192,6 @@ impl Disk for RealDisk {
 
     fn shapes_new_files(&self, _folder: &Folder) -> bool {
         false
-    }
-
-    fn syncs_in_parallel(&self) -> bool {
-        true
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::now()
-    }
-
-    fn random(&self) -> u64 {
-        getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) ^ Timestamp::now().as_nanosecond() as u64)
-    }
-
-    fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
     }
 }
 

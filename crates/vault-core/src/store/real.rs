@@ -8,7 +8,6 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
@@ -203,22 +202,6 @@ impl Disk for RealDisk {
 
     fn shapes_new_files(&self, folder: &Folder) -> bool {
         fd(folder).is_ok_and(attributes::hands_down)
-    }
-
-    fn syncs_in_parallel(&self) -> bool {
-        true
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::now()
-    }
-
-    fn random(&self) -> u64 {
-        getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()) ^ Timestamp::now().as_nanosecond() as u64)
-    }
-
-    fn pause(&self, time: Duration) {
-        std::thread::sleep(time);
     }
 }
 

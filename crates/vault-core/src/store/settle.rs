@@ -6,9 +6,9 @@
 use super::disk::{At, Disk, EntryKind};
 use super::history;
 use super::record::{Change, Record, RecordKind};
-use super::swap::{Temp, sign_name};
+use super::swap::{Temp, read_sign};
 use super::writing::Writing;
-use crate::limits::{MAX_NAME_BYTES, MAX_NOTE_BYTES};
+use crate::limits::MAX_NOTE_BYTES;
 use crate::version::Version;
 
 /// Settles every open change. One that cannot be read now stays open for the next time.
@@ -31,7 +31,7 @@ fn settle(writing: &mut Writing, record: &Record, after_crash: bool) -> std::io:
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let sign = disk.read(rooms.temp.at(&sign_name(&record.id)), 0, MAX_NAME_BYTES as u64 * 16).is_ok();
+    let sign = read_sign(&*disk, &rooms.temp, &record.id).is_ok();
     let temp = match (&folder, sign) {
         (Some(folder), true) => Temp::of_beside(folder, &record.id),
         _ => Temp::of(&rooms.temp, &record.id),

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::disk::{At, Disk, EntryKind, Folder, Lock, Names, Stat, Writers, join};
+use super::disk::{At, Disk, EntryKind, Folder, Job, Lock, Names, Stat, Writers, join};
+use super::helper::Helper;
 
 /// One process's view of the simulated disk.
 #[derive(Clone)]
@@ -561,8 +562,16 @@ impl Disk for SimDisk {
         false
     }
 
-    fn syncs_in_parallel(&self) -> bool {
-        false
+    /// One after the other, so that every step has its number; which first is left to chance.
+    fn both(&self, _helper: &Helper, beside: Job, own: &mut dyn FnMut()) {
+        let own_is_first = self.random() % 2 == 0;
+        if own_is_first {
+            own();
+        }
+        beside();
+        if !own_is_first {
+            own();
+        }
     }
 
     fn now(&self) -> Timestamp {

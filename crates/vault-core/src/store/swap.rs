@@ -5,14 +5,14 @@
 
 use std::io::{self, ErrorKind};
 
-use super::disk::{At, Folder};
+use super::disk::{At, Disk, Folder};
 use super::record::Record;
 use super::refusal::{Doing, refusal_of_own};
 use super::write::MadeFolders;
 use super::writing::Writing;
 use super::{Class, Store};
 use crate::error::VaultError;
-use crate::limits::{MAX_NOTE_BYTES, SWAP_TRIES};
+use crate::limits::{MAX_NOTE_BYTES, MAX_PATH_BYTES, SWAP_TRIES};
 use crate::path::VaultPath;
 use crate::version::Version;
 
@@ -83,6 +83,12 @@ impl<'a> Temp<'a> {
     pub(super) fn aside(&self) -> At<'_> {
         self.folder.at(&self.old)
     }
+}
+
+/// Reads the place of the folder where a change has its files, when they are not in our own folder.
+pub(super) fn read_sign(disk: &dyn Disk, own: &Folder, id: &str) -> io::Result<String> {
+    let (place, _) = disk.read(own.at(&sign_name(id)), 0, MAX_PATH_BYTES as u64)?;
+    Ok(String::from_utf8_lossy(&place).into_owned())
 }
 
 /// Name of the file that tells where a change has its files, when they are not in our own folder.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::disk::{At, Writers};
 use super::refusal::refusal_of_own;
-use super::swap::sign_name;
+use super::swap::{read_sign, sign_name};
 use super::writing::Writing;
 use super::{HIDDEN, Store, history};
 use crate::error::VaultError;
@@ -83,8 +83,7 @@ fn sweep_named(writing: &mut Writing, name: &str, since: Timestamp) -> io::Resul
     }
     // the files of this change lie beside its note
     let disk = writing.store.disk.clone();
-    let (place, _) = disk.read(rooms.temp.at(name), 0, MAX_NOTE_BYTES)?;
-    let folder = match disk.folder(&String::from_utf8_lossy(&place)) {
+    let folder = match disk.folder(&read_sign(&*disk, &rooms.temp, id)?) {
         Ok(folder) => Some(folder),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),

@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::disk::{At, Disk, EntryKind, Folder, join, link_error};
 use super::record::{Change, Record, RecordKind};
@@ -147,16 +148,7 @@ fn prepare(
         move || ready.write(&*disk, &rooms.log, true)
     };
     let (_, bytes) = contents[0];
-    let stage = || disk.stage(temp.staged(), bytes, like);
-    let (staged, logged) = if disk.syncs_in_parallel() {
-        let logged = writing.store.helper.start(write);
-        (stage(), logged.recv().unwrap_or_else(|_| Err(std::io::Error::other("the helping thread ended"))))
-    } else if disk.random() % 2 == 0 {
-        (stage(), write())
-    } else {
-        let logged = write();
-        (stage(), logged)
-    };
+    let (logged, staged) = writing.store.helper.both(&*disk, write, || disk.stage(temp.staged(), bytes, like));
     writing.log().appended(&ready, &logged);
     if staged.is_ok() && logged.is_ok() {
         return Ok(());
@@ -207,7 +199,7 @@ impl Store {
 
 /// Begins a creation. A first one looks before it begins, because beginning makes our folders.
 fn begin_where_free<'a>(store: &'a Store, path: &VaultPath) -> Result<Writing<'a>, VaultError> {
-    if store.has_begun.get().is_none() {
+    if !store.has_begun.load(Ordering::Acquire) {
         refuse_taken(store, path)?;
     }
     let writing = store.begin()?;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 
@@ -58,7 +59,7 @@ impl Store {
         let mut writing = Writing { store: self, desk, rooms, _lock: lock.ok_or_else(busy)? };
         writing.catch_up().map_err(refusal_of_own)?;
         settle::settle_open(&mut writing);
-        self.has_begun.get_or_init(|| ());
+        self.has_begun.store(true, Ordering::Release);
         Ok(writing)
     }
 }
