@@ -355,6 +355,33 @@ fn a_kill_or_a_power_loss_in_the_middle_of_a_race_loses_nothing_either() {
 }
 
 #[test]
+fn a_save_during_a_write_that_fails_stays_at_the_path() {
+    for (write, exchanges) in Write::ALL.into_iter().flat_map(|write| [(write, true), (write, false)]) {
+        let steps = steps(write, exchanges, true);
+        for (step, gap) in (0..steps).flat_map(|step| (0..12).map(move |gap| (step, gap))) {
+            let disk = vault(7, exchanges, true);
+            if write == Write::CreateDeep {
+                disk.put_folder("a");
+                disk.put_folder("a/b");
+            }
+            let saved = b"# Saved outside\n".to_vec();
+            let save = Event::Outside(Outside::RenameOver(write.place(), saved.clone()));
+            disk.plan(vec![(step, save), (step + gap, Event::Fail(ErrorKind::Other))]);
+            let answer = write.run(&store(&disk));
+            let taken = disk.calm();
+            let case = format!("{write:?}, {exchanges}, saved at {step}, fails at {}: {answer:?}", step + gap);
+            let after = recover(&disk);
+            let file = disk.bytes(write.place());
+            let kept = after.content_of(&Version::of(&saved)).unwrap().is_some();
+            assert!(kept || file.as_ref() == Some(&saved) || taken <= step, "lost; {case}");
+            // ours only when giving it back is the step that failed
+            let shown = file.as_ref() == Some(&saved) || file.as_deref() == Some(NEW);
+            assert!(shown || taken <= step, "{file:?}; {case}");
+        }
+    }
+}
+
+#[test]
 fn two_processes_take_turns_in_one_log() {
     let disk = vault(3, true, false);
     let stores = [store(&disk), store(&disk.another_process())];

@@ -143,8 +143,11 @@ fn steady(
         let out = match store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES) {
             Ok((bytes, _)) => bytes,
             Err(error) => {
-                // whatever it is, it belongs where it was
-                let _ = store.disk.exchange(swap.note, temp.staged());
+                // whatever it is, it belongs where it was, unless what comes out in turn is a newer save
+                let back = give_back(store, swap, temp).and_then(|()| store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES));
+                if back.is_ok_and(|(bytes, _)| Version::of(&bytes) != put) {
+                    let _ = store.disk.exchange(swap.note, temp.staged());
+                }
                 let _ = store.disk.sync(swap.note.folder);
                 return Err(store.trouble(swap, error));
             }
@@ -168,6 +171,27 @@ fn steady(
     }
     let _ = store.disk.sync(swap.note.folder);
     Err(Trouble::Refused(VaultError::Busy { what: format!("`{}`", swap.path) }))
+}
+
+/// Puts what came out back to the path, also when the note was taken away from there meanwhile.
+fn give_back(store: &Store, swap: &Swap, temp: &Temp) -> io::Result<()> {
+    match store.disk.exchange(swap.note, temp.staged()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => store.disk.rename_new(temp.staged(), swap.note),
+        back => back,
+    }
+}
+
+/// Takes our new file away from the path again, and tells whether it did: a save that took its place meanwhile stays.
+fn take_back(writing: &mut Writing, swap: &Swap, temp: &Temp) -> bool {
+    let disk = writing.store.disk.clone();
+    if disk.rename_new(swap.note, temp.staged()).is_err() {
+        return false;
+    }
+    writing.await_sweep(temp.new.clone());
+    let taken = disk.read(temp.staged(), 0, MAX_NOTE_BYTES);
+    let is_ours = taken.is_ok_and(|(bytes, _)| Version::of(&bytes) == *swap.ours);
+    // when the place is taken again already, the sweep finds this one
+    is_ours || disk.rename_new(temp.staged(), swap.note).is_err()
 }
 
 /// The way without an exchange: the note aside, the new one in its place, neither replacing anything.
@@ -201,8 +225,7 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
         Err(error) => return Err(put_back(store.trouble(swap, error))),
     }
     if let Err(error) = disk.sync(swap.note.folder) {
-        if disk.rename_new(swap.note, temp.staged()).is_ok() {
-            writing.await_sweep(temp.new.clone());
+        if take_back(writing, swap, temp) {
             let _ = disk.rename_new(temp.aside(), swap.note);
             let _ = disk.sync(swap.note.folder);
         }
@@ -221,8 +244,7 @@ pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &Mad
         return Err(store.trouble(swap, error));
     }
     if let Err(error) = made.sync(&*store.disk).and_then(|()| store.disk.sync(swap.note.folder)) {
-        if store.disk.rename_new(swap.note, temp.staged()).is_ok() {
-            writing.await_sweep(temp.new.clone());
+        if take_back(writing, swap, temp) {
             let _ = store.disk.sync(swap.note.folder);
         }
         return Err(store.trouble(swap, error));
