@@ -382,6 +382,84 @@ fn a_save_during_a_write_that_fails_stays_at_the_path() {
 }
 
 #[test]
+fn what_a_killed_process_kept_is_durable_before_anything_is_cleared_away() {
+    let saved = b"# Saved outside\n".to_vec();
+    for (seed, exchanges) in (0..4).flat_map(|seed| [(seed, true), (seed, false)]) {
+        let steps = steps(Write::Replace, exchanges, true) + 10;
+        for (step, end) in (0..steps).flat_map(|step| (1..12).map(move |end| (step, step + end))) {
+            let disk = vault(seed * 1_000 + end as u64, exchanges, true);
+            let save = Event::Outside(Outside::RenameOver("note.md", saved.clone()));
+            disk.plan(vec![(step, save), (end, Event::Kill)]);
+            let answer = Write::Replace.run(&store(&disk));
+            let taken = disk.calm();
+            disk.wait(Duration::from_secs(10));
+            let other = store(&disk.another_process());
+            other.sweep().unwrap();
+            disk.sync_names();
+            disk.plan(vec![(0, Event::PowerLoss)]);
+            assert!(other.read(&path("note.md"), 1_000).is_err(), "the power is gone");
+            let after = recover(&disk);
+            let case = format!("{exchanges}, saved at {step}, killed at {end}: {answer:?}");
+            let kept = after.content_of(&Version::of(&saved)).unwrap().is_some();
+            assert!(kept || disk.bytes("note.md").as_ref() == Some(&saved) || taken <= step, "lost; {case}");
+        }
+    }
+}
+
+#[test]
+fn a_log_whose_sync_failed_once_is_trusted_no_more() {
+    for (exchanges, used) in [(true, true), (true, false), (false, true)] {
+        for step in 0..steps(Write::Replace, exchanges, used) {
+            let disk = vault(step as u64, exchanges, used);
+            disk.plan(vec![(step, Event::Fail(ErrorKind::Other))]);
+            let store = store(&disk);
+            let answer = Write::Replace.run(&store);
+            disk.calm();
+            let before = disk.bytes("note.md").unwrap();
+            let operation = OperationId("000000000000000again".into());
+            let by = Author { operation: &operation, time: Timestamp::UNIX_EPOCH, tool: "test", client: "test" };
+            let next = if before == NEW { OLD } else { NEW };
+            store.replace(&path("note.md"), &Version::of(&before), next, &by).unwrap();
+            disk.plan(vec![(0, Event::PowerLoss)]);
+            assert!(store.read(&path("note.md"), 1_000).is_err(), "the power is gone");
+            let after = recover(&disk);
+            for content in [OLD, NEW] {
+                let kept = after.content_of(&Version::of(content)).unwrap();
+                assert!(kept.is_some(), "{exchanges}, {used}, failed at {step}: {answer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_replaced_file_that_looks_unfinished_is_kept_while_a_program_writes_into_it() {
+    // what was replaced is the beginning of what replaced it, as a file is that was being staged
+    let longer = [OLD, b"more"].concat();
+    let late = b"# Saved late\n".to_vec();
+    let operation = OperationId("0000000000000000test".into());
+    let by = Author { operation: &operation, time: Timestamp::UNIX_EPOCH, tool: "test", client: "test" };
+    for end in 0..60 {
+        let disk = vault(end as u64, true, true);
+        disk.open_outside("note.md");
+        disk.plan(vec![(end, Event::Kill)]);
+        let first = store(&disk);
+        if first.replace(&path("note.md"), &Version::of(OLD), &longer, &by).is_ok() {
+            break;
+        }
+        if disk.bytes("note.md").as_deref() != Some(&longer[..]) {
+            continue;
+        }
+        disk.plan(vec![(0, Event::Outside(Outside::RenameOver("note.md", OLD.to_vec())))]);
+        let second = store(&disk.another_process());
+        second.create(&path("other.txt"), b"x", &by).unwrap();
+        disk.plan(vec![(0, Event::Outside(Outside::WriteOpened(late.clone())))]);
+        assert!(second.read(&path("note.md"), 1_000).is_ok());
+        let after = recover(&disk);
+        assert!(after.content_of(&Version::of(&late)).unwrap().is_some(), "killed at {end}");
+    }
+}
+
+#[test]
 fn two_processes_take_turns_in_one_log() {
     let disk = vault(3, true, false);
     let stores = [store(&disk), store(&disk.another_process())];

@@ -20,6 +20,12 @@ pub(super) struct Log {
     /// Whether something else lies behind that: then it is left as it is, and the next record starts a segment.
     torn: bool,
     looked: bool,
+    /// Whether records of other processes were read that nothing has made durable since: one may have been killed
+    /// before it could.
+    unsynced: bool,
+    /// Segment in which a write or its sync failed. A later sync may say that all is well and leave a hole, so nothing
+    /// in there is relied on, and the next record starts a segment.
+    failed: Option<u32>,
     /// Changes that are neither done nor void.
     open: Vec<Record>,
     /// Versions whose content this process has seen in the present segment. Each segment holds all contents that its
@@ -30,7 +36,8 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new() -> io::Result<Log> {
         let (encoder, last, open, known) = (Encoder::new()?, (0, vec![]), vec![], HashSet::new());
-        Ok(Log { encoder, segment: 0, end: 0, last, torn: false, looked: false, open, known })
+        let (torn, looked, unsynced, failed) = (false, false, false, None);
+        Ok(Log { encoder, segment: 0, end: 0, last, torn, looked, unsynced, failed, open, known })
     }
 
     /// Reads what other processes appended since the last time. What stays open afterwards belongs to dead processes.
@@ -118,6 +125,10 @@ impl Log {
         for Placed { record, offset } in scan.records {
             self.remember(&record);
             self.last = (offset, sign(&bytes[(offset - start) as usize..]));
+            self.unsynced = true;
+        }
+        if self.has_failed() {
+            self.known.clear();
         }
         (self.end, self.torn) = (scan.end, scan.torn);
         Ok(Reading::Continues)
@@ -148,17 +159,17 @@ impl Log {
         let fresh: Vec<_> = contents.iter().copied().filter(|(version, _)| !self.known.contains(version)).collect();
         let bytes = self.encoder.encode(&mut record, &fresh)?;
         // markers stay with what they mark, so that one damaged segment does not leave a change half told
-        let is_mark = matches!(record.kind, RecordKind::Done | RecordKind::Void);
-        let full = !is_mark && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
-        if self.segment > 0 && !self.torn && !full {
+        let full = !is_mark(&record) && self.end > 0 && self.end + bytes.len() as u64 > LOG_SEGMENT_BYTES;
+        if self.segment > 0 && !self.torn && !full && !self.has_failed() {
             let name = segment_name(self.segment);
-            return Ok(Ready { record, opening: vec![], bytes, segment: self.segment, name });
+            return Ok(Ready { record, opening: vec![], bytes, segment: self.segment, name, unsynced: None });
         }
+        let unsynced = (self.unsynced && self.segment > 0).then(|| segment_name(self.segment));
         let segment = self.segment + 1;
         let opening = Record { kind: RecordKind::Opening, changes: vec![], open: self.open.clone(), ..record.clone() };
         let opening = self.encoder.encode(&mut { opening }, &[])?;
         let bytes = self.encoder.encode(&mut record, contents)?;
-        Ok(Ready { record, opening, bytes, segment, name: segment_name(segment) })
+        Ok(Ready { record, opening, bytes, segment, name: segment_name(segment), unsynced })
     }
 
     /// Takes note of what became of a prepared record.
@@ -166,8 +177,10 @@ impl Log {
         if outcome.is_err() {
             // some of the bytes may be there: look at the end of the log before the next record
             self.looked = false;
+            self.failed = Some(ready.segment);
             return;
         }
+        self.unsynced &= is_mark(&ready.record);
         if ready.is_first() {
             self.enter(ready.segment);
         }
@@ -184,16 +197,37 @@ impl Log {
         record: Record,
         contents: &[(&Version, &[u8])],
     ) -> io::Result<()> {
-        // only markers that can be found out again need no sync of their own
-        let durable = !matches!(record.kind, RecordKind::Done | RecordKind::Void);
         if !self.looked {
             self.catch_up(disk, folder)?;
         }
         let ready = self.prepare(record, contents)?;
-        let outcome = ready.write(disk, folder, durable);
+        let outcome = ready.write(disk, folder);
         self.appended(&ready, &outcome);
         outcome
     }
+
+    /// Makes sure that what was read here lasts.
+    pub(super) fn make_durable(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
+        if self.has_failed() {
+            return Err(io::Error::other("the end of the log may be lost"));
+        }
+        if self.unsynced {
+            let synced = disk.append(folder.at(&segment_name(self.segment)), &[], true);
+            self.failed = synced.is_err().then_some(self.segment);
+            synced?;
+            self.unsynced = false;
+        }
+        Ok(())
+    }
+
+    fn has_failed(&self) -> bool {
+        self.end > 0 && self.failed == Some(self.segment)
+    }
+}
+
+/// Only marks, which can be found out again, need no sync of their own.
+fn is_mark(record: &Record) -> bool {
+    matches!(record.kind, RecordKind::Done | RecordKind::Void)
 }
 
 /// Whether a segment is still the one that was read.
@@ -211,6 +245,8 @@ pub(super) struct Ready {
     bytes: Vec<u8>,
     segment: u32,
     name: String,
+    /// The segment before a new one, when it may not be durable.
+    unsynced: Option<String>,
 }
 
 impl Ready {
@@ -218,8 +254,12 @@ impl Ready {
         !self.opening.is_empty()
     }
 
-    pub(super) fn write(&self, disk: &dyn Disk, folder: &Folder, durable: bool) -> io::Result<()> {
-        disk.append(folder.at(&self.name), &[&self.opening[..], &self.bytes].concat(), durable)?;
+    pub(super) fn write(&self, disk: &dyn Disk, folder: &Folder) -> io::Result<()> {
+        if let Some(name) = &self.unsynced {
+            disk.append(folder.at(name), &[], true)?;
+        }
+        let bytes = [&self.opening[..], &self.bytes].concat();
+        disk.append(folder.at(&self.name), &bytes, !is_mark(&self.record))?;
         if self.is_first() { disk.sync(folder) } else { Ok(()) }
     }
 }

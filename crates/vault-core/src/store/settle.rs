@@ -3,7 +3,7 @@
 //! Only the holder of the lock settles, so whoever began the change is dead, or was refused a moment ago and asks here
 //! what is at the path. The files themselves tell; see the table in [`outcome`].
 
-use super::disk::{At, Disk, EntryKind};
+use super::disk::{At, Disk, EntryKind, Writers};
 use super::history;
 use super::record::{Change, Record, RecordKind};
 use super::swap::{Temp, read_sign};
@@ -90,6 +90,10 @@ fn outcome(
 fn clear_staged(writing: &mut Writing, disk: &dyn Disk, change: &Change, temp: &Temp, after_crash: bool) {
     let Ok((bytes, _)) = disk.read(temp.staged(), 0, MAX_NOTE_BYTES) else { return };
     if !after_crash || Some(Version::of(&bytes)) == change.after {
+        return;
+    }
+    // a replaced file can look like that too, and a program may still write into it: then it is the sweep's
+    if matches!(disk.writers(temp.staged()), Ok(Writers::Some) | Err(_)) {
         return;
     }
     let whole = change.after.as_ref().and_then(|after| history::find(writing.store, after).ok().flatten());

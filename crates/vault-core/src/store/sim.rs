@@ -80,6 +80,8 @@ struct Node {
     names: Option<BTreeMap<String, usize>>,
     bytes: Vec<u8>,
     synced: Vec<u8>,
+    /// Set when a sync failed: as on Linux, what was to be synced then is gone, and later syncs answer that all is well.
+    sync_failed: bool,
     changed: i64,
 }
 
@@ -157,6 +159,11 @@ impl SimDisk {
         world.events = events;
     }
 
+    /// Makes all names durable, as the system does by itself some time.
+    pub(super) fn sync_names(&self) {
+        self.world().commit_all();
+    }
+
     /// Tells whether another program wrote over that content, or removed it.
     pub(super) fn was_overwritten(&self, bytes: &[u8]) -> bool {
         self.world().overwritten.iter().any(|overwritten| overwritten == bytes)
@@ -232,7 +239,7 @@ impl SimDisk {
 impl World {
     fn add(&mut self, folder: bool) -> usize {
         let names = folder.then(BTreeMap::new);
-        self.nodes.push(Node { names, bytes: vec![], synced: vec![], changed: self.clock });
+        self.nodes.push(Node { names, bytes: vec![], synced: vec![], sync_failed: false, changed: self.clock });
         self.durable.push(BTreeMap::new());
         self.nodes.len() - 1
     }
@@ -490,8 +497,17 @@ impl Disk for SimDisk {
             self.step(true)?.nodes[node].bytes.extend_from_slice(part);
         }
         if durable {
-            let mut world = self.step(true)?;
-            world.nodes[node].synced = world.nodes[node].bytes.clone();
+            match self.step(true) {
+                Ok(mut world) if !world.nodes[node].sync_failed => {
+                    world.nodes[node].synced = world.nodes[node].bytes.clone();
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let mut world = self.world();
+                    world.nodes[node].sync_failed = !world.dead.contains(&self.process);
+                    return Err(error);
+                }
+            }
         }
         Ok(())
     }
@@ -564,7 +580,7 @@ impl Disk for SimDisk {
 
     /// One after the other, so that every step has its number; which first is left to chance.
     fn both(&self, _helper: &Helper, beside: Job, own: &mut dyn FnMut()) {
-        let own_is_first = self.random() % 2 == 0;
+        let own_is_first = self.random().is_multiple_of(2);
         if own_is_first {
             own();
         }

@@ -126,6 +126,7 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::
     };
     let (bytes, _) = disk.read(at, 0, MAX_NOTE_BYTES)?;
     keep_what_is_new(writing, id, &bytes)?;
+    writing.make_log_durable()?;
     disk.unlink(at)?;
     Ok(true)
 }

@@ -145,7 +145,7 @@ fn prepare(
     let ready = Arc::new(ready);
     let write = {
         let (disk, ready) = (disk.clone(), ready.clone());
-        move || ready.write(&*disk, &rooms.log, true)
+        move || ready.write(&*disk, &rooms.log)
     };
     let (_, bytes) = contents[0];
     let (logged, staged) = writing.store.helper.both(&*disk, write, || disk.stage(temp.staged(), bytes, like));

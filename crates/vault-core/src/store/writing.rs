@@ -86,6 +86,12 @@ impl Writing<'_> {
         self.log().append(&*store.disk, &rooms.log, record, contents)
     }
 
+    /// Makes sure that the log keeps what it is known to hold.
+    pub(super) fn make_log_durable(&mut self) -> io::Result<()> {
+        let (store, rooms) = (self.store, self.rooms.clone());
+        self.log().make_durable(&*store.disk, &rooms.log)
+    }
+
     /// Writes what became of a change. Nothing is lost when this fails: the next process finds it out again.
     pub(super) fn mark(&mut self, record: &Record, kind: RecordKind) {
         let _ = self.append(Record { kind, changes: vec![], ..record.clone() }, &[]);
