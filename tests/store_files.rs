@@ -8,25 +8,20 @@
     reason = "a test plays the other programs"
 )]
 
+#[path = "support/store.rs"]
+mod support;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use support::{LIMIT, open, open_with, path};
 use vault_core::path::PathProblem;
-use vault_core::store::{Author, EntryKind, MachineId, RealDisk, RecordKind, Written};
+use vault_core::store::{Author, EntryKind, RealDisk, RecordKind, Written};
 use vault_core::{OperationId, Store, VaultError, VaultPath, Version};
-
-const LIMIT: u64 = 1024 * 1024;
-
-fn open(dir: &Path) -> Store {
-    Store::on(Box::new(RealDisk::open(dir).unwrap()), MachineId::of(b"test machine"))
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::parse(text).unwrap()
-}
 
 fn author<T>(write: impl FnOnce(&Author) -> T) -> T {
     let operation = OperationId("00000000000000000001".into());
@@ -96,7 +91,7 @@ fn a_refused_call_changes_no_byte() {
     symlink("notes", dir.path().join("way")).unwrap();
     let before = tree(dir.path());
     let long = format!("notes/{}", "x".repeat(255));
-    let refusals: [(&str, Result<Written, VaultError>); 15] = [
+    let refusals: [(&str, Result<Written, VaultError>); 17] = [
         ("stale_version", replace(&store, "notes/Fern.md", b"two", b"three")),
         ("not_found", replace(&store, "notes/Moss.md", b"two", b"three")),
         ("not_found", replace(&store, "none/Moss.md", b"two", b"three")),
@@ -111,10 +106,16 @@ fn a_refused_call_changes_no_byte() {
         ("exists", create(&store, "notes/Fern.md/x.md", b"x")),
         ("invalid_path", create(&store, "notes/link.md", b"x")),
         ("invalid_path", create(&store, "way/new.md", b"x")),
+        ("invalid_path", create(&store, "notes/LINK.md", b"x")),
+        ("invalid_path", create(&store, "WAY/new.md", b"x")),
         ("exists", author(|by| store.create_folder(&path("Notes"), by)).map(|()| unreachable!())),
     ];
     for (n, (code, answer)) in refusals.into_iter().enumerate() {
-        assert_eq!(answer.unwrap_err().code(), code, "case {n}");
+        let refusal = answer.unwrap_err();
+        assert_eq!(refusal.code(), code, "case {n}");
+        let told = refusal.to_json().to_string();
+        let names_link = told.contains("link.md") && !told.contains("`notes/link.md`");
+        assert!(!names_link, "case {n}: {told}");
     }
     assert_eq!(tree(dir.path()), before);
     // what we write back unchanged is no change either
@@ -241,7 +242,7 @@ fn a_write_keeps_mode_owner_and_attributes_and_parts_hard_links() {
     drop(file);
     fs::hard_link(&note, dir.path().join("same.md")).unwrap();
     for disk in [|disk| disk, RealDisk::without_exchange as fn(RealDisk) -> RealDisk] {
-        let store = Store::on(Box::new(disk(RealDisk::open(dir.path()).unwrap())), MachineId::of(b"test machine"));
+        let store = open_with(dir.path(), disk);
         let old = fs::read(&note).unwrap();
         let new = [&old[..], b" more"].concat();
         replace(&store, "x.md", &old, &new).unwrap();
@@ -404,6 +405,22 @@ fn a_segment_that_is_too_long_to_be_read_is_reported_and_left_behind() {
         assert_eq!(store.content_of(&Version::of(content)).unwrap().as_deref(), Some(&content[..]));
     }
     assert_eq!(store.log().unwrap().damaged.len(), 1);
+}
+
+#[test]
+fn a_save_into_a_replaced_file_is_kept_also_when_the_log_was_removed_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x.md"), "one").unwrap();
+    let opened = fs::File::options().write(true).open(dir.path().join("x.md")).unwrap();
+    let store = open(dir.path()).with_displaced_age(Duration::ZERO);
+    replace(&store, "x.md", b"one", b"two").unwrap();
+    fs::remove_dir_all(dir.path().join(".vault/log")).unwrap();
+    opened.write_all_at(b"late", 0).unwrap();
+    drop(opened);
+    let found = store.sweep().unwrap();
+    assert_eq!(found.iter().map(|late| late.path.as_str()).collect::<Vec<_>>(), ["x.md"]);
+    assert_eq!(fs::read_dir(dir.path().join(".vault/tmp")).unwrap().count(), 0);
+    assert_eq!(store.content_of(&Version::of(b"late")).unwrap().as_deref(), Some(&b"late"[..]));
 }
 
 #[test]

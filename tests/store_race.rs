@@ -8,6 +8,9 @@
     reason = "a test plays the other programs"
 )]
 
+#[path = "support/store.rs"]
+mod support;
+
 use std::collections::{HashMap, VecDeque};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -17,18 +20,10 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use vault_core::store::{Author, MachineId, RealDisk, Written};
-use vault_core::{OperationId, Store, VaultError, VaultPath, Version};
-
-const LIMIT: u64 = 1024 * 1024;
-
-fn open(dir: &Path) -> Store {
-    Store::on(Box::new(RealDisk::open(dir).unwrap()), MachineId::of(b"test machine"))
-}
-
-fn path(text: &str) -> VaultPath {
-    VaultPath::parse(text).unwrap()
-}
+use support::{LIMIT, open, open_with, path};
+use tempfile::TempDir;
+use vault_core::store::{Author, Class, RealDisk, Written};
+use vault_core::{OperationId, Store, VaultError, Version};
 
 fn replace(store: &Store, expected: &Version, bytes: &[u8]) -> Result<Written, VaultError> {
     let operation = OperationId::new(Timestamp::now(), u64::from_le_bytes(bytes[..8].try_into().unwrap()));
@@ -67,9 +62,9 @@ fn of_threads_with_one_version_exactly_one_wins() {
     assert_eq!(store.log().unwrap().records.len(), 40);
 }
 
-/// Not a test of its own: what the processes of the two tests below do, when they are started with this variable.
+/// What the processes of the two tests below do: they are started with this variable. Without it, nothing.
 #[test]
-fn process_of_a_race() {
+fn no_test_but_what_the_processes_of_a_race_do() {
     let Some(dir) = std::env::var_os("VAULT_TEST_RACE").map(PathBuf::from) else { return };
     let last: u64 = std::env::var("VAULT_TEST_ROUNDS").unwrap().parse().unwrap();
     let store = open(&dir);
@@ -89,7 +84,7 @@ fn process_of_a_race() {
 
 fn start_process(dir: &Path, rounds: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "process_of_a_race"])
+        .args(["--exact", "no_test_but_what_the_processes_of_a_race_do"])
         .env("VAULT_TEST_RACE", dir)
         .env("VAULT_TEST_ROUNDS", rounds.to_string())
         .stdout(Stdio::null())
@@ -151,8 +146,11 @@ fn a_killed_process_leaves_whole_files_and_a_readable_log() {
     assert!(store.log().unwrap().records.iter().all(|logged| logged.settled));
     let chain: HashMap<_, _> = accepted(&store).into_iter().collect();
     assert!(chain.contains_key(&Version::of(b"00000000 start\n")));
-    clear_away(dir.path(), &store);
+    clear_away(dir.path(), store);
 }
+
+/// How often each kind of program saves during a write of ours.
+const ROUNDS: u64 = 1_000;
 
 /// How a program saves.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -192,12 +190,21 @@ impl Program {
     }
 }
 
-fn race(saver: Saver, rounds: u64, disk: impl Fn(RealDisk) -> RealDisk) {
-    let dir = tempfile::tempdir().unwrap();
+/// A folder in memory, where that is a file system on which two files can change places: it allows many more rounds.
+fn folder_in_memory() -> TempDir {
+    let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return tempfile::tempdir().unwrap() };
+    fs::write(dir.path().join("note.md"), "old text").unwrap();
+    let store = open(dir.path());
+    let written = replace(&store, &Version::of(b"old text"), b"new text");
+    let exchanges = written.is_ok() && store.class() == Some(Class::Exchange);
+    let other = if exchanges { tempfile::tempdir_in("/dev/shm") } else { tempfile::tempdir() };
+    other.unwrap()
+}
+
+fn race(saver: Saver, rounds: u64, dir: TempDir, disk: impl Fn(RealDisk) -> RealDisk) {
     let note = dir.path().join("note.md");
     fs::write(&note, "00000000 start\n").unwrap();
-    let disk = disk(RealDisk::open(dir.path()).unwrap());
-    let store = Store::on(Box::new(disk), MachineId::of(b"test machine"));
+    let store = open_with(dir.path(), disk);
     let mut program = Program { note: note.clone(), opened: VecDeque::new() };
     // saved into a file that was replaced already, by its number: the sweep must find it
     let mut late: HashMap<u64, Vec<u8>> = HashMap::new();
@@ -247,7 +254,8 @@ fn race(saver: Saver, rounds: u64, disk: impl Fn(RealDisk) -> RealDisk) {
         }
     }
     drop(program);
-    let found = clear_away(dir.path(), &store);
+    let found = clear_away(dir.path(), store);
+    let store = open(dir.path());
     for theirs in late.values() {
         let version = Version::of(theirs);
         assert!(store.content_of(&version).unwrap().is_some(), "lost: {:?}", String::from_utf8_lossy(theirs));
@@ -260,37 +268,46 @@ fn is_displaced(dir: &Path, bytes: &[u8]) -> bool {
     files.into_iter().any(|file| fs::read(file.unwrap().path()).is_ok_and(|there| there == bytes))
 }
 
-/// Sweeps until nothing is left. Replaced files are kept for two seconds, so this takes as long.
-fn clear_away(dir: &Path, store: &Store) -> usize {
+/// Sweeps everything, as if its time had come, and returns how many late saves there were.
+fn clear_away(dir: &Path, store: Store) -> usize {
+    let store = store.with_displaced_age(Duration::ZERO);
     let (start, mut found) = (Instant::now(), 0);
     loop {
         found += store.sweep().unwrap().len();
         if fs::read_dir(dir.join(".vault/tmp")).unwrap().next().is_none() {
             return found;
         }
+        // a process that another test starts at this moment holds copies of our descriptors until it runs
         assert!(start.elapsed() < Duration::from_secs(30), "replaced files stay");
-        std::thread::sleep(Duration::from_millis(20));
+        std::thread::yield_now();
     }
 }
 
 #[test]
 fn nothing_is_lost_to_a_program_that_renames_over_the_note() {
-    race(Saver::RenameOver, 1_000, |disk| disk);
+    race(Saver::RenameOver, ROUNDS, folder_in_memory(), |disk| disk);
 }
 
 #[test]
 fn nothing_is_lost_to_a_program_that_truncates_and_writes() {
-    race(Saver::TruncateThenWrite, 1_000, |disk| disk);
+    race(Saver::TruncateThenWrite, ROUNDS, folder_in_memory(), |disk| disk);
 }
 
 #[test]
 fn nothing_is_lost_to_a_program_that_opened_the_note_long_before() {
-    race(Saver::OpenedLongBefore, 1_000, |disk| disk);
+    race(Saver::OpenedLongBefore, ROUNDS, folder_in_memory(), |disk| disk);
+}
+
+#[test]
+fn nothing_is_lost_on_a_disk_that_takes_its_time() {
+    for saver in [Saver::RenameOver, Saver::TruncateThenWrite, Saver::OpenedLongBefore] {
+        race(saver, ROUNDS / 10, tempfile::tempdir().unwrap(), |disk| disk);
+    }
 }
 
 #[test]
 fn nothing_is_lost_where_the_file_system_cannot_exchange() {
     for saver in [Saver::RenameOver, Saver::OpenedLongBefore] {
-        race(saver, 250, RealDisk::without_exchange);
+        race(saver, ROUNDS, folder_in_memory(), RealDisk::without_exchange);
     }
 }

@@ -33,6 +33,7 @@ mod writing;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -49,7 +50,7 @@ pub use walk::Keep;
 
 use crate::call::OperationId;
 use crate::error::VaultError;
-use crate::limits::MAX_IGNORE_FILE_BYTES;
+use crate::limits::{DISPLACED_AGE, MAX_IGNORE_FILE_BYTES};
 use crate::path::VaultPath;
 use crate::switches::Settings;
 use crate::version::Version;
@@ -66,6 +67,8 @@ pub struct Store {
     turn: lock::Turn<writing::Desk>,
     /// Set once this process has written, so that our folders are there and taking the lock changes nothing.
     has_begun: AtomicBool,
+    /// How long a replaced file is kept at least.
+    displaced_age: Duration,
     helper: helper::Helper,
     class: OnceLock<Class>,
     history: Mutex<history::Reader>,
@@ -152,7 +155,22 @@ impl Store {
     fn with(disk: Arc<dyn Disk>, machine: OnceLock<MachineId>) -> Store {
         let turn = lock::Turn::new(writing::Desk::default());
         let (helper, class, history) = (helper::Helper::default(), OnceLock::new(), Mutex::default());
-        Store { disk, machine, state: None, turn, has_begun: AtomicBool::new(false), helper, class, history }
+        Store {
+            disk,
+            machine,
+            state: None,
+            turn,
+            has_begun: AtomicBool::new(false),
+            displaced_age: DISPLACED_AGE,
+            helper,
+            class,
+            history,
+        }
+    }
+
+    /// Keeps replaced files for another time than the usual one, so that tests need not wait.
+    pub fn with_displaced_age(self, displaced_age: Duration) -> Store {
+        Store { displaced_age, ..self }
     }
 
     /// Refuses when the vault's folder is gone, or another one has its name.

@@ -70,7 +70,7 @@ impl<'a> Temp<'a> {
                 let _ = disk.unlink(rooms.temp.at(&sign));
                 writing.store.trouble(swap, error)
             })?;
-        writing.await_sweep(sign);
+        writing.await_sweep(sign, Some(swap.record));
         Ok(beside)
     }
 
@@ -112,7 +112,7 @@ pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &
         }
     }
     store.class.get_or_init(|| Class::Exchange);
-    writing.await_sweep(temp.new.clone());
+    writing.await_sweep(temp.new.clone(), Some(swap.record));
     let now = steady(writing, swap, temp, before, swap.ours)?;
     if now != *swap.ours {
         return Err(stale(swap, Some(now)));
@@ -144,7 +144,8 @@ fn steady(
             Ok((bytes, _)) => bytes,
             Err(error) => {
                 // whatever it is, it belongs where it was, unless what comes out in turn is a newer save
-                let back = give_back(store, swap, temp).and_then(|()| store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES));
+                let back =
+                    give_back(store, swap, temp).and_then(|()| store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES));
                 if back.is_ok_and(|(bytes, _)| Version::of(&bytes) != put) {
                     let _ = store.disk.exchange(swap.note, temp.staged());
                 }
@@ -187,7 +188,7 @@ fn take_back(writing: &mut Writing, swap: &Swap, temp: &Temp) -> bool {
     if disk.rename_new(swap.note, temp.staged()).is_err() {
         return false;
     }
-    writing.await_sweep(temp.new.clone());
+    writing.await_sweep(temp.new.clone(), Some(swap.record));
     let taken = disk.read(temp.staged(), 0, MAX_NOTE_BYTES);
     let is_ours = taken.is_ok_and(|(bytes, _)| Version::of(&bytes) == *swap.ours);
     // when the place is taken again already, the sweep finds this one
@@ -202,7 +203,7 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
         let _ = disk.unlink(temp.staged());
         return Err(store.trouble(swap, error));
     }
-    writing.await_sweep(temp.old.clone());
+    writing.await_sweep(temp.old.clone(), Some(swap.record));
     let put_back = |error| {
         // when the place is taken again, a newer save is there, and the one aside waits for the sweep
         let _ = disk.rename_new(temp.aside(), swap.note);

@@ -11,12 +11,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::disk::{At, Writers};
+use super::record::Record;
 use super::refusal::refusal_of_own;
 use super::swap::{read_sign, sign_name};
-use super::writing::Writing;
+use super::writing::{Displaced, Writing};
 use super::{HIDDEN, Store, history};
 use crate::error::VaultError;
-use crate::limits::{DISPLACED_AGE, DISPLACED_AGE_UNSURE, MAX_NOTE_BYTES, SWEPT_PER_WRITE};
+use crate::limits::{DISPLACED_AGE_UNSURE, MAX_NOTE_BYTES, SWEPT_PER_WRITE};
 use crate::path::VaultPath;
 use crate::version::Version;
 
@@ -57,9 +58,9 @@ pub(super) fn sweep_some(writing: &mut Writing) {
 
 fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
     let names = writing.store.disk.list(&writing.rooms.temp)?.entries;
-    let known: HashSet<String> = writing.desk.displaced.iter().map(|(name, _)| name.clone()).collect();
+    let known: HashSet<String> = writing.desk.displaced.iter().map(|waiting| waiting.name.clone()).collect();
     for (name, _) in names.into_iter().filter(|(name, _)| !known.contains(name)) {
-        writing.await_sweep(name);
+        writing.await_sweep(name, None);
     }
     writing.desk.looked = true;
     Ok(())
@@ -67,19 +68,20 @@ fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
 
 /// Sweeps the file that waits longest, and returns whether it is gone; if not, it waits again.
 fn sweep_next(writing: &mut Writing) -> bool {
-    let Some((name, since)) = writing.desk.displaced.pop_front() else { return false };
-    let gone = sweep_named(writing, &name, since).unwrap_or(false);
+    let Some(waiting) = writing.desk.displaced.pop_front() else { return false };
+    let gone = sweep_named(writing, &waiting).unwrap_or(false);
     if !gone {
-        writing.desk.displaced.push_back((name, since));
+        writing.desk.displaced.push_back(waiting);
     }
     gone
 }
 
-fn sweep_named(writing: &mut Writing, name: &str, since: Timestamp) -> io::Result<bool> {
+fn sweep_named(writing: &mut Writing, waiting: &Displaced) -> io::Result<bool> {
+    let name = waiting.name.as_str();
     let rooms = writing.rooms.clone();
     let Some((id, _)) = name.rsplit_once('.') else { return Ok(true) };
     if name != sign_name(id) {
-        return sweep_file(writing, rooms.temp.at(name), id, since);
+        return sweep_file(writing, rooms.temp.at(name), id, waiting);
     }
     // the files of this change lie beside its note
     let disk = writing.store.disk.clone();
@@ -92,7 +94,7 @@ fn sweep_named(writing: &mut Writing, name: &str, since: Timestamp) -> io::Resul
     for end in ["new", "old"] {
         let name = format!(".vault-{id}.{end}");
         if let Some(folder) = &folder {
-            gone &= sweep_file(writing, folder.at(&name), id, since)?;
+            gone &= sweep_file(writing, folder.at(&name), id, waiting)?;
         }
     }
     if gone {
@@ -102,7 +104,7 @@ fn sweep_named(writing: &mut Writing, name: &str, since: Timestamp) -> io::Resul
 }
 
 /// Removes one file if it is due, after its bytes are known to be in the log.
-fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::Result<bool> {
+fn sweep_file(writing: &mut Writing, at: At, id: &str, waiting: &Displaced) -> io::Result<bool> {
     let disk = writing.store.disk.clone();
     let stat = match disk.stat(at) {
         Ok(stat) => stat,
@@ -111,21 +113,22 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, since: Timestamp) -> io::
     };
     let is_past =
         |since: Timestamp, least: Duration| disk.now().duration_since(since).as_secs_f64() >= least.as_secs_f64();
-    if !is_past(stat.changed, DISPLACED_AGE) {
+    if !is_past(stat.changed, writing.store.displaced_age) {
         return Ok(false);
     }
-    if put_back(writing, at, id)? {
+    // what this process put there, it settles itself
+    if waiting.record.is_none() && put_back(writing, at, id)? {
         return Ok(true);
     }
     // held until the file is gone: nobody can begin to write between the comparison and the end
     let _lease = match disk.writers(at)? {
         Writers::None(lease) => Some(lease),
         // not every system notes when a file was renamed, so the time counts from when we first saw it here
-        Writers::Unknown if is_past(since.max(stat.changed), DISPLACED_AGE_UNSURE) => None,
+        Writers::Unknown if is_past(waiting.since.max(stat.changed), DISPLACED_AGE_UNSURE) => None,
         Writers::Some | Writers::Unknown => return Ok(false),
     };
     let (bytes, _) = disk.read(at, 0, MAX_NOTE_BYTES)?;
-    keep_what_is_new(writing, id, &bytes)?;
+    keep_what_is_new(writing, id, waiting.record.as_ref(), &bytes)?;
     writing.make_log_durable()?;
     disk.unlink(at)?;
     Ok(true)
@@ -151,12 +154,16 @@ fn put_back(writing: &mut Writing, at: At, id: &str) -> io::Result<bool> {
     }
 }
 
-fn keep_what_is_new(writing: &mut Writing, id: &str, bytes: &[u8]) -> io::Result<()> {
+fn keep_what_is_new(writing: &mut Writing, id: &str, record: Option<&Record>, bytes: &[u8]) -> io::Result<()> {
     let version = Version::of(bytes);
     if writing.log().knows(&version) || history::find(writing.store, &version)?.is_some() {
         return Ok(());
     }
-    let Some(record) = history::beginning_of(writing.store, id)? else {
+    let found = match record {
+        None => history::beginning_of(writing.store, id)?,
+        known => known.cloned(),
+    };
+    let Some(record) = found else {
         // staged by a process that died before its record was written: never at any note's place
         return Ok(());
     };

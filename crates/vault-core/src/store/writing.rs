@@ -22,12 +22,21 @@ use crate::version::Version;
 #[derive(Default)]
 pub(super) struct Desk {
     log: Option<Log>,
-    /// Names in the folder of temporary files that await the sweep, and since when this process knows of them.
-    pub displaced: VecDeque<(String, Timestamp)>,
+    /// Files that await the sweep.
+    pub displaced: VecDeque<Displaced>,
     /// What the sweeps of writes found.
     pub late: Vec<LateSave>,
     /// Whether the folder of temporary files was read for what earlier processes left.
     pub looked: bool,
+}
+
+/// A file in the folder of temporary files that awaits the sweep.
+pub(super) struct Displaced {
+    pub name: String,
+    /// Since when this process knows of it.
+    pub since: Timestamp,
+    /// The change that put it there, when this process made it: the log may be gone by the time of the sweep.
+    pub record: Option<Record>,
 }
 
 /// The right to write, until it is dropped.
@@ -106,9 +115,9 @@ impl Writing<'_> {
     }
 
     /// Remembers a file for the sweep.
-    pub(super) fn await_sweep(&mut self, name: String) {
-        let now = self.store.disk.now();
-        self.desk.displaced.push_back((name, now));
+    pub(super) fn await_sweep(&mut self, name: String, record: Option<&Record>) {
+        let since = self.store.disk.now();
+        self.desk.displaced.push_back(Displaced { name, since, record: record.cloned() });
     }
 
     /// Begins the record of one change.
