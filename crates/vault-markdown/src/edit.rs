@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::frontmatter;
 use crate::lines;
 use crate::merge::{self, MergeError, Merged, Origin};
 use crate::view::{Shown, View, ViewOptions};
@@ -30,7 +31,8 @@ pub enum EditError {
 ///
 /// Matches are exact and do not overlap; `new` is literal. `\r\n` in either is read as the view's `\n`. A line that
 /// only the view has is matched only by an `old` that holds all of it. Lines without a match keep their exact bytes.
-/// Refuses an empty `old`, and, unless `replace_all`, one that is there more than once.
+/// Refuses an empty `old`, unless `replace_all` one that is there more than once, and what would leave no frontmatter
+/// block where it matched a part of one.
 ///
 /// ```
 /// use vault_markdown::{ViewOptions, edit};
@@ -56,8 +58,21 @@ pub fn edit(stored: &str, old: &str, new: &str, replace_all: bool, options: &Vie
         return Ok(Merged { replacements, ..merge::unchanged(&shown) });
     }
     let edited = Edited::of(&shown.view.text, &matches, &new);
+    if matches[0].start < shown.header_len {
+        check_header(&shown, &matches[0], &edited.text)?;
+    }
     let merged = merge::store(&shown, &edited.text, options, |body_start| edited.origins(&shown, body_start))?;
     Ok(Merged { replacements, ..merged })
+}
+
+/// An edit that begins in the block must leave a block: what is left of it would be stored as text, below the old one.
+fn check_header(shown: &Shown, first: &Range<usize>, edited: &str) -> Result<(), MergeError> {
+    let replaces_added_block = shown.frontmatter.is_none() && first.start == 0 && first.end >= shown.header_len;
+    if frontmatter::read(edited).is_some() || (replaces_added_block && !frontmatter::begins_with_fence(edited)) {
+        return Ok(());
+    }
+    let line = frontmatter::odd_line(edited);
+    Err(MergeError::InvalidFrontmatter { line, message: frontmatter::BLOCK_RULE.to_owned() })
 }
 
 /// The matches from left to right, without those in lines that only the view has.

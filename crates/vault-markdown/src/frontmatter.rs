@@ -182,7 +182,7 @@ pub(crate) fn read(stored: &str) -> Option<Frontmatter> {
 }
 
 /// The whole block and what is between its fences.
-pub(crate) fn fences(stored: &str) -> Option<(Range<usize>, Range<usize>)> {
+fn fences(stored: &str) -> Option<(Range<usize>, Range<usize>)> {
     let start = lines::bom_len(stored);
     if !stored[start..].starts_with("---") {
         return None;
@@ -193,16 +193,54 @@ pub(crate) fn fences(stored: &str) -> Option<(Range<usize>, Range<usize>)> {
     Some((start..close.end, open.end..close.start))
 }
 
+/// What is told about lines at the top that were a block once, or look like it.
+pub(crate) const BLOCK_RULE: &str = "every line of the block between the `---` lines at the top must be `key: value`; \
+                                     to begin the text with a rule, leave the block that was read in front of it";
+
+/// Whether `text` begins as a block does: a line `---`, and another one below it.
+pub(crate) fn has_fences(text: &str) -> bool {
+    fences(text).is_some()
+}
+
+pub(crate) fn begins_with_fence(text: &str) -> bool {
+    text.lines().next().is_some_and(is_fence)
+}
+
+/// The lines that stand where a block would: from the first that is not blank to the fence that closes it, or else to
+/// the next blank line. Each with its 1-based number.
+pub(crate) fn top_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let trimmed = text.trim_start_matches(['\n', ' ', '\t']);
+    let n_lines = fences(trimmed).map(|(_, yaml)| lines::n_lines(&trimmed[yaml]) + 2);
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    let from_first = numbered.skip_while(|(_, line)| line.trim().is_empty()).enumerate();
+    from_first
+        .take_while(move |(index, (_, line))| {
+            n_lines.map_or_else(|| !line.trim().is_empty(), |n_lines| *index < n_lines)
+        })
+        .map(|(_, line)| line)
+}
+
+/// 1-based line of the first of the [`top_lines`] that keeps them from being a block.
+pub(crate) fn odd_line(text: &str) -> usize {
+    let is_odd = |line: &str| {
+        !line.trim().is_empty() && !line.starts_with(['#', ' ', '\t']) && !is_fence(line) && !is_key_line(line)
+    };
+    top_lines(text).find(|(_, line)| is_odd(line)).map_or(1, |(number, _)| number)
+}
+
+/// Whether a line begins as an entry does: `key:` or `key: value`.
+pub(crate) fn is_key_line(line: &str) -> bool {
+    let key = line.split_once(": ").map_or_else(|| line.trim_end().strip_suffix(':'), |(key, _)| Some(key));
+    key.is_some_and(|key| !key.is_empty() && !key.starts_with([' ', '\t', '-', '[', '{', '>', '|']))
+}
+
 fn is_fence(raw_line: &str) -> bool {
     lines::content(raw_line).0.trim_end_matches([' ', '\t']) == "---"
 }
 
 fn starts_like_a_mapping(yaml: &str) -> bool {
     let is_content = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
-    yaml.lines().find(is_content).is_some_and(|line| {
-        let key = line.split_once(": ").map_or_else(|| line.trim_end().strip_suffix(':'), |(key, _)| Some(key));
-        key.is_some_and(|key| !key.is_empty() && !key.starts_with([' ', '\t', '-', '[', '{', '>', '|']))
-    })
+    yaml.lines().find(is_content).is_some_and(is_key_line)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::lines;
 use crate::links::{self, Link, LinkKind, Spelling};
 use crate::tags;
 use comments::Comments;
-pub(crate) use elements::DEFAULT_KINDS;
+pub(crate) use elements::{DEFAULT_KINDS, id_among_equals};
 use elements::{Fence, assign_ids, image_element};
 use outline::{block_id, close_sections};
 

@@ -159,9 +159,12 @@ fn elements_are_placeholders_that_carry_them_through() {
     assert_eq!(merged.text, "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   {\"a\": 1}\n>   ```\nB\n");
     assert_eq!(merged.placeholders, ["c1"]);
     assert_eq!(merged.dropped, [DroppedBlock { id: "drawio-c87add6c".into(), label: "drawio".into() }]);
-    for (was, is) in
-        [("Sales by quarter", "Another label"), ("quarter\n", "quarter\nMore\n"), ("kind=chart", "kind=pie")]
-    {
+    for (was, is) in [
+        ("Sales by quarter", "Another label"),
+        ("quarter\n", "quarter\nMore\n"),
+        ("kind=chart", "kind=pie"),
+        ("kind=chart", "kind=chart more"),
+    ] {
         let written = text.replace(was, is);
         assert_eq!(refused(stored, &written), MergeError::EditedBlock { id: "c1".into() }, "{is}");
     }
@@ -403,4 +406,73 @@ fn elements_that_carry_the_same_id_keep_theirs_when_they_change_places() {
     let merged = merge(&stored, &swapped, &ViewOptions::default()).unwrap();
     assert_eq!(merged.text, format!("{}{}", block("PAY2"), block("PAY1")));
     assert_eq!(view(&merged.text, &ViewOptions::default()).text, swapped, "the held text still means the same");
+}
+
+#[test]
+fn what_is_left_of_a_damaged_block_is_never_text() {
+    let stored = "---\nfoo: 1\n---\nbody\n";
+    let view = shown(stored);
+    for (old, new, line) in [
+        ("type: Note", "Plant", 2),
+        ("foo: 1", "Just words", 4),
+        ("type: Note\nfoo: 1\n---", "Plant", 2),
+        ("foo: 1\n---\n", "foo: 1\n--\n", 4),
+        ("---\ntype: Note", "--\ntype: Note", 1),
+        (&view[..view.len() - 5], "", 1),
+    ] {
+        match edited(stored, old, new) {
+            Err(EditError::Merge(MergeError::InvalidFrontmatter { line: found, .. })) => {
+                assert_eq!(found, line, "{new}")
+            }
+            other => panic!("{old:?} -> {new:?}: {other:?}"),
+        }
+    }
+    for new in [
+        "\n---\ntype: Note\nfoo: 1\n---\nbody\n",
+        "type: Note\nfoo: 1\n---\nbody\n",
+        "---\nPlant\nfoo: 1\nbody\n",
+        "---\nfoo: 1\nJust words\n---\nbody\n",
+    ] {
+        assert!(matches!(refused(stored, new), MergeError::InvalidFrontmatter { .. }), "{new}");
+    }
+    let ruled = "---\nfoo: 1\n---\n---\n\nprose\n\n---\n";
+    assert!(matches!(refused(ruled, "---\n\nprose\nfoo: 1\n---\n"), MergeError::InvalidFrontmatter { line: 4, .. }));
+    assert_eq!(merged(ruled, "---\n\nPROSE\n\n---\n").text, "---\nfoo: 1\n---\n---\n\nPROSE\n\n---\n");
+    assert_eq!(edited(ruled, "prose", "poetry").as_deref(), Ok("---\nfoo: 1\n---\n---\n\npoetry\n\n---\n"));
+    assert_eq!(edited("Text.\n", "---\ntype: Note\n---\nText.\n", "New.\n").as_deref(), Ok("New.\n"));
+}
+
+#[test]
+fn ids_do_not_depend_on_the_order_of_elements() {
+    let ids = |stored: &str| -> Vec<String> {
+        view(stored, &ViewOptions::default()).elements.into_iter().map(|element| element.id).collect()
+    };
+    let chart = "```chart\na\n```\n";
+    let named = format!("```vault-block id={} kind=sum\nSum\n1\n```\n", ids(chart)[0]);
+    let kinds = ["```vault-block id=c1 kind=a\nL\n```\n", "```vault-block id=c1 kind=b\nL\n```\n"];
+    let numbered = ["```vault-block id=c-2\nX\n```\n", "```vault-block id=c\nL\n```\n```vault-block id=c\nL\n```\n"];
+    for [one, other] in [[chart, &named], kinds, numbered] {
+        let mut there = ids(&[one, other].concat());
+        let n_first = ids(one).len();
+        there.rotate_left(n_first);
+        assert_eq!(there, ids(&[other, one].concat()));
+    }
+    assert_eq!(ids(numbered[1]), ["c", "c-2"]);
+    let long = format!("```vault-block id={} kind=a\nL\n1\n```\n", "x".repeat(64));
+    let twice = format!("{long}{}", long.replace('1', "2"));
+    let text = shown(&twice) + "More.\n";
+    assert_eq!(merged(&twice, &text).text, format!("{twice}More.\n"));
+}
+
+#[test]
+fn an_id_that_is_held_stays_valid_when_its_namesake_goes() {
+    let block = |payload: &str| format!("```vault-block id=c1 kind=drawing\nPlan\n{payload}\n```\n");
+    let stored = format!("{}{}", block("PAY1"), block("PAY2"));
+    let text = shown(&stored);
+    let first = text.find("```vault-block").unwrap();
+    let second = text.rfind("```vault-block").unwrap();
+    let held = [&text[..first], &text[second..]].concat();
+    let after = merged(&stored, &held).text;
+    assert_eq!(after, block("PAY2"));
+    assert_eq!(merged(&after, &format!("{held}More.\n")).text, format!("{after}More.\n"));
 }

@@ -4,7 +4,7 @@
 //! they were: after the key that preceded them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::MergeError;
@@ -37,8 +37,8 @@ fn header(block: &str, body_start: usize) -> Header {
     Header { block: block.to_owned(), body_start, ignored_keys: Vec::new() }
 }
 
-/// A text without a block keeps the stored one, unless it begins with what was one: then nobody can tell what of it
-/// is text.
+/// A text without a block keeps the stored one, unless it begins with what looks like a damaged block: then nobody can
+/// tell what of it is text.
 fn without_block(shown: &Shown, new: &str) -> Result<Header, MergeError> {
     let (shown_block, shown_body) = shown.view.text.split_at(shown.header_len);
     let begins_like =
@@ -46,12 +46,23 @@ fn without_block(shown: &Shown, new: &str) -> Result<Header, MergeError> {
     if begins_like(shown_block) {
         return Err(MergeError::InvalidFrontmatter { line: 1, message: "the block is not closed by `---`".to_owned() });
     }
-    if frontmatter::fences(new).is_some() && !begins_like(shown_body) {
-        let message = "a block between `---` lines at the top holds one `key: value` a line; to begin the text with a \
-                       rule, leave the block that was read in front of it";
-        return Err(MergeError::InvalidFrontmatter { line: 2, message: message.to_owned() });
+    let line = if frontmatter::has_fences(new) && !begins_like(shown_body) {
+        Some(frontmatter::odd_line(new))
+    } else {
+        line_of_block(shown_block, shown_body, new)
+    };
+    match line {
+        Some(line) => Err(MergeError::InvalidFrontmatter { line, message: frontmatter::BLOCK_RULE.to_owned() }),
+        None => Ok(header(shown.stored_block(), 0)),
     }
-    Ok(header(shown.stored_block(), 0))
+}
+
+/// The first line at the top of `new` that is a key of the shown block, and did not begin the shown body too.
+fn line_of_block(shown_block: &str, shown_body: &str, new: &str) -> Option<usize> {
+    let keys: HashSet<&str> = shown_block.lines().filter(|line| frontmatter::is_key_line(line)).collect();
+    let body: HashSet<&str> = frontmatter::top_lines(shown_body).map(|(_, line)| line).collect();
+    let is_key = |line: &str| keys.contains(line) && !body.contains(line);
+    frontmatter::top_lines(new).find(|(_, line)| is_key(line)).map(|(number, _)| number)
 }
 
 /// The stored block when the new text begins with what the view shows of it. Only its last line end may be new or gone.

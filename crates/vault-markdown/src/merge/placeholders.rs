@@ -34,8 +34,7 @@ impl Placeholders {
         if options.expand_blocks || !body.contains(DEFAULT_KINDS[0]) {
             return Ok(found);
         }
-        let known: HashMap<&str, usize> =
-            shown.elements.iter().enumerate().map(|(index, element)| (element.id.as_str(), index)).collect();
+        let known = known_ids(shown);
         let document = parse::body(body, 0, &DEFAULT_KINDS[..1]);
         if let Some(id) = document.open_blocks.iter().find(|id| known.contains_key(id.as_str())) {
             return Err(MergeError::UnclosedBlock { id: id.clone() });
@@ -51,7 +50,7 @@ impl Placeholders {
         shown: &Shown,
         body: &str,
         document: &Document,
-        known: &HashMap<&str, usize>,
+        known: &HashMap<String, usize>,
         options: &ViewOptions,
     ) -> Result<(), MergeError> {
         let is_element = options.kinds.iter().any(|kind| kind == DEFAULT_KINDS[0]);
@@ -60,7 +59,7 @@ impl Placeholders {
             match known.get(id).filter(|element| !shown.elements[**element].inline) {
                 Some(element) => {
                     self.take(id, *element)?;
-                    check_unedited(fence, &shown.elements[*element])?;
+                    check_unedited(body, fence, &shown.elements[*element])?;
                     let line_start = body[..fence.span.start].rfind('\n').map_or(0, |newline| newline + 1);
                     self.blocks.insert(line_start, BlockPlaceholder::of(body, fence, *element));
                 }
@@ -76,7 +75,7 @@ impl Placeholders {
         shown: &Shown,
         body: &str,
         document: &Document,
-        known: &HashMap<&str, usize>,
+        known: &HashMap<String, usize>,
     ) -> Result<(), MergeError> {
         for link in &document.links {
             let destination = link.destination.clone();
@@ -136,12 +135,34 @@ impl Placeholders {
     }
 }
 
-/// Text that somebody wrote into a placeholder would be lost without a word.
-fn check_unedited(fence: &Element, element: &Element) -> Result<(), MergeError> {
+/// The elements by the ids that callers may hold: the shown ones, and those of elements whose namesakes are gone.
+fn known_ids(shown: &Shown) -> HashMap<String, usize> {
+    let mut held: HashMap<String, Vec<usize>> = HashMap::new();
+    for (index, element) in shown.elements.iter().enumerate() {
+        if let Some(id) = parse::id_among_equals(shown.stored, element) {
+            held.entry(id).or_default().push(index);
+        }
+    }
+    let unique =
+        held.into_iter().filter_map(|(id, elements)| Some((id, *elements.first().filter(|_| elements.len() == 1)?)));
+    let mut known: HashMap<String, usize> = unique.collect();
+    known.extend(shown.elements.iter().enumerate().map(|(index, element)| (element.id.clone(), index)));
+    known
+}
+
+/// Text that somebody wrote into a placeholder, or behind its kind, would be lost without a word.
+fn check_unedited(body: &str, fence: &Element, element: &Element) -> Result<(), MergeError> {
     let inner = fence.content.trim();
-    let is_as_shown = (inner.is_empty() || inner == element.label.trim()) && fence.kind == element.kind;
+    let opening = &body[fence.span.start..fence.inner.start];
+    let info = opening.trim_start_matches(['`', '~']).split_whitespace();
+    let is_as_shown = (inner.is_empty() || inner == element.label.trim())
+        && fence.kind == element.kind
+        && info.count() == SHOWN_INFO_WORDS;
     if is_as_shown { Ok(()) } else { Err(MergeError::EditedBlock { id: element.id.clone() }) }
 }
+
+/// `vault-block`, `id=…` and `kind=…`.
+const SHOWN_INFO_WORDS: usize = 3;
 
 impl BlockPlaceholder {
     fn of(body: &str, fence: &Element, element: usize) -> BlockPlaceholder {

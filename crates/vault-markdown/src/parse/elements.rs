@@ -107,43 +107,92 @@ fn own_id_of(info: &str) -> Option<String> {
 
 /// Gives each element its id: its own, else one from its content; later equal ones get `-2`, `-3`.
 ///
-/// Elements that carry the same id are told apart by their content, not by their order: whoever moves them must still
-/// hold the right ids.
+/// Which ids there are, and what each stands for, does not depend on the order of the elements: whoever moves them must
+/// still hold the right ids.
 pub(super) fn assign_ids(stored: &str, document: &mut Document) {
     if document.elements.is_empty() {
         return;
     }
+    let bases = distinct_ids(stored, &document.elements);
+    let reserved: HashSet<&str> = bases.iter().map(String::as_str).collect();
     let mut taken: HashSet<String> = literal_placeholders(stored, document);
     // Where the count for each base goes on: many equal elements must not each begin at 2.
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut carried: HashMap<String, usize> = HashMap::new();
-    for id in document.elements.iter().filter_map(|element| element.own_id.clone()) {
-        *carried.entry(id).or_default() += 1;
-    }
-    for element in &mut document.elements {
-        let base = match &element.own_id {
-            Some(id) if carried[id] > 1 => format!("{id}-{}", &content_hash(element)[..4]),
-            Some(id) => id.clone(),
-            None => format!("{}-{}", element.kind, &content_hash(element)[..8]),
-        };
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (element, base) in document.elements.iter_mut().zip(&bases) {
         let mut id = base.clone();
-        while !taken.insert(id.clone()) {
-            let number = numbers.entry(base.clone()).or_insert(1);
+        while (id != *base && reserved.contains(id.as_str())) || !taken.insert(id.clone()) {
+            let number = numbers.entry(base).or_insert(1);
             *number += 1;
-            id = format!("{base}-{number}");
+            id = suffixed(base, &number.to_string());
         }
         element.id = id;
     }
+}
+
+/// Hexadecimal digits that tell apart what would go by the same id; more where those before were not enough.
+const HASH_DIGITS: [usize; 4] = [4, 8, 16, 32];
+
+/// An id for each element, the same one only for equal elements.
+fn distinct_ids(stored: &str, elements: &[Element]) -> Vec<String> {
+    let mut ids: Vec<String> = elements.iter().map(plain_id).collect();
+    for digits in HASH_DIGITS {
+        let clashing = clashing_ids(stored, elements, &ids);
+        if clashing.is_empty() {
+            break;
+        }
+        for (element, id) in elements.iter().zip(&mut ids).filter(|(_, id)| clashing.contains(*id)) {
+            *id = told_apart(stored, element, digits);
+        }
+    }
+    ids
+}
+
+fn plain_id(element: &Element) -> String {
+    let derived = || suffixed(&element.kind, &blake3::hash(element.content.as_bytes()).to_hex()[..8]);
+    element.own_id.clone().unwrap_or_else(derived)
+}
+
+/// The ids that more than one element would go by, and not because they are equal.
+fn clashing_ids(stored: &str, elements: &[Element], ids: &[String]) -> HashSet<String> {
+    let mut owners: HashMap<&str, (&str, &str)> = HashMap::new();
+    let mut clashing = HashSet::new();
+    for (element, id) in elements.iter().zip(ids) {
+        let own = own_bytes(stored, element);
+        if *owners.entry(id).or_insert(own) != own {
+            clashing.insert(id.clone());
+        }
+    }
+    clashing
+}
+
+/// What an element keeps wherever it stands: its opening line from the fence on, and its content.
+fn own_bytes<'a>(stored: &'a str, element: &'a Element) -> (&'a str, &'a str) {
+    let opening = if element.inline { "" } else { stored[element.span.start..element.inner.start].trim_end() };
+    (opening, &element.content)
+}
+
+fn told_apart(stored: &str, element: &Element, digits: usize) -> String {
+    let (opening, content) = own_bytes(stored, element);
+    let hash = blake3::Hasher::new().update(opening.as_bytes()).update(b"\n").update(content.as_bytes()).finalize();
+    suffixed(&plain_id(element), &hash.to_hex()[..digits])
+}
+
+/// The id by which an element that carries one is known when another one carries it too: it stays valid once that
+/// other one is gone.
+pub(crate) fn id_among_equals(stored: &str, element: &Element) -> Option<String> {
+    element.own_id.as_ref().map(|_| told_apart(stored, element, HASH_DIGITS[0]))
+}
+
+/// `id-suffix`, cut so that it still is a name.
+fn suffixed(id: &str, suffix: &str) -> String {
+    let kept: String = id.chars().take(MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1)).collect();
+    format!("{kept}-{suffix}")
 }
 
 /// Ids that stand in the note as `![…](vault-block:ID)` already: no element may be shown under one of them.
 fn literal_placeholders(stored: &str, document: &Document) -> HashSet<String> {
     let targets = document.links.iter().map(|link| &stored[link.destination.clone()]);
     targets.filter_map(|target| target.strip_prefix("vault-block:")).map(str::to_owned).collect()
-}
-
-fn content_hash(element: &Element) -> String {
-    blake3::hash(element.content.as_bytes()).to_hex().to_string()
 }
 
 fn attribute<'a>(info: &'a str, name: &str) -> Option<&'a str> {
