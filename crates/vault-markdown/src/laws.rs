@@ -293,6 +293,75 @@ proptest! {
     }
 
     #[test]
+    fn a_changed_block_is_shown_as_it_was_written_or_refused(
+        stored in plain_note(), at in any::<Index>(), len in 0_usize..24, new in damage(), as_edit in any::<bool>()
+    ) {
+        let text = shown(&stored);
+        let header = header_len(&stored);
+        let range = stretch(&text[..header], at, len);
+        let old = &text[range.clone()];
+        let asked = [&text[..range.start], &new, &text[range.end..]].concat();
+        let after = if as_edit {
+            prop_assume!(!old.is_empty() && text.matches(old).count() == 1);
+            edit(&stored, old, &new, false, &ViewOptions::default()).ok()
+        } else {
+            merged(&stored, &asked).ok()
+        };
+        prop_assume!(after.as_ref().is_some_and(|after| parse(&after.text).elements.is_empty()));
+        let after = after.unwrap().text;
+        if asked == text {
+            prop_assert_eq!(after, stored);
+        } else if parse(&asked).frontmatter.is_some() {
+            prop_assert_eq!(&shown(&after)[header_len(&after)..], body_of(&asked));
+            prop_assert_eq!(own_keys(&shown(&after)), own_keys(&asked));
+        } else {
+            prop_assert!(!as_edit || parse(&stored).frontmatter.is_none());
+            prop_assert_eq!(&shown(&after)[header_len(&after)..], normal(&asked, &text));
+            let begins_like_body = asked.lines().take(2).eq(text[header..].lines().take(2));
+            let is_prose = !frontmatter::has_fences(&asked) && !frontmatter::top_lines(&asked).any(|(_, line)| frontmatter::is_key_line(line));
+            prop_assert!(!frontmatter::begins_with_fence(&asked) || begins_like_body || is_prose, "{}", asked);
+        }
+    }
+
+    #[test]
+    fn placeholders_in_any_order_are_shown_as_they_were_sent(
+        (blocks, order) in namesakes(), gone in prop::collection::vec(any::<bool>(), 8)
+    ) {
+        let stored = blocks.join("\n");
+        let text = shown(&stored);
+        let lines: Vec<&str> = text[header_len(&stored)..].split_inclusive('\n').collect();
+        let placeholders: Vec<String> = lines.chunks(4).map(|lines| lines[..3].concat()).collect();
+        let sent = |order: &[usize]| {
+            let placeholders: Vec<&str> = order.iter().map(|index| placeholders[*index].as_str()).collect();
+            format!("{}{}", &text[..header_len(&stored)], placeholders.join("\n"))
+        };
+        let moved = merged(&stored, &sent(&order)).unwrap().text;
+        // Equal elements may change ids with each other.
+        prop_assert_eq!(merged(&moved, &format!("{}\nMore.\n", sent(&order))).unwrap().text, format!("{moved}\nMore.\n"));
+        if blocks.iter().collect::<std::collections::HashSet<_>>().len() == blocks.len() {
+            prop_assert_eq!(shown(&moved), sent(&order));
+        }
+        prop_assert_eq!(&moved, &order.iter().map(|index| blocks[*index]).collect::<Vec<_>>().join("\n"));
+        // What is left means the same or nothing, once others are gone.
+        let left: Vec<usize> = order.into_iter().zip(gone).filter(|(_, gone)| !gone).map(|(index, _)| index).collect();
+        let held = sent(&left);
+        let fewer = merged(&stored, &held).unwrap().text;
+        if let Ok(again) = merged(&fewer, &format!("{held}\nMore.\n")) {
+            prop_assert_eq!(payloads(&again.text), payloads(&fewer));
+        }
+    }
+
+    #[test]
+    fn a_line_in_a_placeholder_is_refused((blocks, _) in namesakes(), at in any::<Index>(), inside in 1_usize..3) {
+        let stored = blocks.join("\n");
+        let text = shown(&stored);
+        let mut lines: Vec<&str> = text[header_len(&stored)..].split_inclusive('\n').collect();
+        lines.insert(at.index(blocks.len()) * 4 + inside, "Typed.\n");
+        let written = merged(&stored, &lines.concat());
+        prop_assert!(matches!(written, Err(MergeError::EditedBlock { .. })), "{:?}", written);
+    }
+
+    #[test]
     fn an_edit_and_its_inverse_give_the_first_bytes(stored in note(), at in any::<Index>(), len in 1_usize..12, new in "[X-Z]{1,3}") {
         let text = shown(&stored);
         let header = header_len(&stored);
@@ -431,6 +500,46 @@ proptest! {
         }
         prop_assume!(n_spelled > 0);
     }
+}
+
+/// What may break a block: lost fences, sentences, lists, open quotes, and what does not.
+fn damage() -> impl Strategy<Value = String> {
+    let bits = [
+        "",
+        "Plant",
+        "\n",
+        "---\n",
+        "--",
+        "- a\n",
+        "a: \"",
+        "new: 1\n",
+        "x: y: z",
+        ": ",
+        " ",
+        "# c\n",
+        "type: Guide\n",
+        "'",
+    ];
+    prop::collection::vec(select(bits.to_vec()), 0..4).prop_map(|bits| bits.concat())
+}
+
+/// The entries of a block that are neither managed nor the line that only views have, in the order of their text.
+fn own_keys(text: &str) -> Vec<String> {
+    let Some(block) = parse(text).frontmatter else { return Vec::new() };
+    let own = block.entries.iter().filter(|entry| !MANAGED_KEYS.contains(&entry.key.as_str()));
+    let mut own: Vec<String> = own.map(|entry| text[entry.content.clone()].to_owned()).collect();
+    own.retain(|entry| entry != "type: Note\n");
+    own.sort();
+    own
+}
+
+/// Elements that share ids, contents or both, and an order to put them in.
+fn namesakes() -> impl Strategy<Value = (Vec<&'static str>, Vec<usize>)> {
+    let blocks = select(&notes::NAMESAKES[..]);
+    prop::collection::vec(blocks, 1..8).prop_flat_map(|blocks| {
+        let order: Vec<usize> = (0..blocks.len()).collect();
+        (Just(blocks), Just(order).prop_shuffle())
+    })
 }
 
 fn body_of(stored: &str) -> &str {

@@ -61,13 +61,6 @@ pub(crate) fn push_line(out: &mut String, shown: &str, ending: &str) {
     }
 }
 
-/// Appends every line of `shown` as [`push_line`] does.
-pub(crate) fn push_lines(out: &mut String, shown: &str, ending: &str) {
-    for line in shown.split_inclusive('\n') {
-        push_line(out, line, ending);
-    }
-}
-
 /// Byte ranges of the lines of `text` inside `within`, line ends included.
 pub(crate) fn line_ranges(text: &str, within: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = within.start;

@@ -259,6 +259,10 @@ fn list_edits_keep_what_is_not_the_item() {
         ("tags: a, b c # three\n", "tags: [b, c] # three\n"),
         ("tags: '#a #b' # two\n", "tags: [b] # two\n"),
         ("tags: {a: b}\n", "tags: {a: b}\n"),
+        ("tags: [a]\n  # c\n", "  # c\n"),
+        ("z: 1\ntags: # gone\n  # of a\n  - a # gone\n# end\n", "z: 1\n  # of a\n# end\n"),
+        ("z: |\n  text\ntags: [a]\n  # no text\ny: 1\n", "z: |\n  text\ny: 1\n"),
+        ("tags: [b]\ntags: [a]\n  # c\ny: 1\n", "tags: [b]\ntags: []\n  # c\ny: 1\n"),
     ] {
         assert_eq!(remove(&format!("---\n{before}---\nText.\n")), format!("---\n{after}---\nText.\n"));
     }
@@ -393,6 +397,13 @@ fn a_repaired_block_keeps_the_bytes_of_the_lines_that_were_right() {
     let stored = "---\r\nbad: \"\nx: 1\n\nkeep: 2\r\n---\r\nbody\n";
     let edited = edit(stored, "bad: \"", "bad: 1", false, &ViewOptions::default()).unwrap();
     assert_eq!(edited.text, "---\r\nbad: 1\nx: 1\n\nkeep: 2\r\n---\r\nbody\n");
+    let stored = "---\nlist:\r\n- a\n- b\r\n# c\nd: 1\n---\nbody\n";
+    for (old, new, after) in [
+        ("- a", "- A", "---\nlist:\r\n- A\n- b\r\n# c\nd: 1\n---\nbody\n"),
+        ("# c\n", "# c\nnew: 1\n", "---\nlist:\r\n- a\n- b\r\n# c\nnew: 1\nd: 1\n---\nbody\n"),
+    ] {
+        assert_eq!(self::edited(stored, old, new).as_deref(), Ok(after));
+    }
 }
 
 #[test]

@@ -125,7 +125,17 @@ fn replacement(content: &str, value: &Value, ending: &str) -> Option<(Range<usiz
         }
     }
     let after_colon = list::after_key(content)?;
-    Some((after_colon..content.len(), render::tail_of_key(value, 1, ending)?))
+    Some((after_colon..end_of_value(content), render::tail_of_key(value, 1, ending)?))
+}
+
+/// Where the comments on lines of their own begin that follow a value in a style that is understood.
+fn end_of_value(content: &str) -> usize {
+    if list::shape(content).is_none() {
+        return content.len();
+    }
+    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    let below: usize = content.split_inclusive('\n').rev().take_while(|line| is_comment(line)).map(str::len).sum();
+    content.len() - below
 }
 
 fn in_quotes_of(token: &str, text: &str) -> String {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::change::{FrontmatterError, checked, readable, set_key, shift, splice, unset_key};
 use super::list::{self, BlockItem, Shape};
-use super::{Entry, Frontmatter, Value, scalar};
+use super::{Entry, Frontmatter, Value, read, scalar};
 use crate::lines;
 use crate::tags::{same_tag, split};
 
@@ -47,7 +47,7 @@ pub fn add_to_list(stored: &str, key: &str, items: &[String]) -> Result<String, 
 
 /// Removes the entries for which `remove` says so from the list `key`: the text to store.
 ///
-/// The last entry takes the key with it; where the key is there twice, its last list stays, empty, so that the one
+/// The last entry takes the key with it, and leaves comments on lines of their own; where the key is there twice, its last list stays, empty, so that the one
 /// above it does not come to count. Refuses what [`add_to_list`] refuses.
 ///
 /// ```
@@ -65,7 +65,7 @@ pub fn remove_from_list(stored: &str, key: &str, remove: impl Fn(&str) -> bool) 
     if gone.iter().all(|gone| *gone) {
         let n_occurrences = block.entries.iter().filter(|entry| entry.key == key).count();
         return if n_occurrences == 1 {
-            unset_key(stored, key)
+            without_items(stored, block, entry, &old).map_or_else(|| unset_key(stored, key), Ok)
         } else {
             set_key(stored, key, &Value::List(Vec::new()))
         };
@@ -75,6 +75,21 @@ pub fn remove_from_list(stored: &str, key: &str, remove: impl Fn(&str) -> bool) 
     let left = Value::List(kept.collect());
     let after = splice(stored, entry.content.clone(), &content);
     checked(stored, Some(block), after, &[key], Some(&left)).ok_or_else(unwritable)
+}
+
+/// The note without the key, but with the comments that had a line of their own among its items or below them.
+///
+/// `None` when there are none, or when something else would take them for its text.
+fn without_items(stored: &str, block: &Frontmatter, entry: &Entry, old: &[Value]) -> Option<String> {
+    list::shape(&stored[entry.content.clone()]).filter(|_| is_flat(old))?;
+    let is_comment = |line: &Range<usize>| stored[line.clone()].trim_start().starts_with('#');
+    let comments = lines::line_ranges(stored, entry.content.clone()).filter(is_comment);
+    let comments: String = comments.map(|line| &stored[line]).collect();
+    let after = splice(stored, entry.span.clone(), &comments);
+    let others = block.values.iter().filter(|(key, _)| *key != entry.key);
+    let new = read(&after).filter(|new| !comments.is_empty() && new.problem().is_none())?;
+    let is_same = new.values.iter().eq(others) && after[new.span.end..] == stored[block.span.end..];
+    is_same.then_some(after)
 }
 
 /// The items of a list. A `tags` value that is one string may hold several, parted by commas or spaces.

@@ -106,6 +106,19 @@ const ELEMENTS: [&str; 9] = [
     "```vega\n```\n",
 ];
 
+/// Elements that share ids, contents or both.
+pub(crate) const NAMESAKES: [&str; 9] = [
+    "```vault-block id=c1 kind=sum\nTotal\n1\n```\n",
+    "```vault-block id=c1 kind=sum\nTotal\n2\n```\n",
+    "```vault-block id=c1 kind=calc\nTotal\n2\n```\n",
+    "~~~vault-block id=c1 kind=sum\nTotal\n2\n~~~\n",
+    "```vault-block id=c1-2 kind=sum\nOther\n3\n```\n",
+    "```chart id=c1\na\n```\n",
+    "```chart\na\n```\n",
+    "```chart x\na\n```\n",
+    "```vault-block id=chart-81c4b7f7 kind=sum\nOther\n3\n```\n",
+];
+
 /// A block of the body with its elements.
 fn element_block() -> impl Strategy<Value = String> {
     let image = "[a-z]{270}".prop_map(|data| format!("Text ![alt](data:image/png;base64,{data}) more.\n"));

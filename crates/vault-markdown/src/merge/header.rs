@@ -27,8 +27,11 @@ pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, Me
     let Some(block) = frontmatter::readable(new)? else { return without_block(shown, new) };
     let body_start = block.span.end;
     let (block, ignored_keys) = match &shown.frontmatter {
-        Some(old) if old.problem().is_some() => (replaced(shown.stored, old, new, &block, ending), Vec::new()),
-        old => Merge { stored: shown.stored, old: old.as_ref(), new, block: &block, ending }.run(),
+        Some(old) if old.problem().is_some() => (replaced(shown, new, &block, ending), Vec::new()),
+        old => {
+            let endings = LineEndings::of(shown, new, &block, ending);
+            Merge { stored: shown.stored, old: old.as_ref(), new, block: &block, endings }.run()
+        }
     };
     Ok(Header { block, body_start, ignored_keys })
 }
@@ -46,7 +49,10 @@ fn without_block(shown: &Shown, new: &str) -> Result<Header, MergeError> {
     if begins_like(shown_block) {
         return Err(MergeError::InvalidFrontmatter { line: 1, message: "the block is not closed by `---`".to_owned() });
     }
-    let line = if frontmatter::has_fences(new) && !begins_like(shown_body) {
+    let has_keys = || frontmatter::top_lines(new).any(|(_, line)| frontmatter::is_key_line(line));
+    let line = if begins_like(shown_body) {
+        line_of_block(shown_block, shown_body, new)
+    } else if frontmatter::has_fences(new) || (frontmatter::begins_with_fence(new) && has_keys()) {
         Some(frontmatter::odd_line(new))
     } else {
         line_of_block(shown_block, shown_body, new)
@@ -83,37 +89,62 @@ fn kept(shown: &Shown, new: &str, ending: &str) -> Option<Header> {
 
 /// A block that could not be read is replaced whole, managed keys included: the caller saw it raw. Lines that are still
 /// there keep their bytes.
-fn replaced(stored: &str, old: &Frontmatter, new: &str, block: &Frontmatter, ending: &str) -> String {
-    let raw_lines: Vec<&str> = stored[old.span.clone()].split_inclusive('\n').collect();
-    let old_lines: Vec<Cow<str>> = raw_lines.iter().map(|line| lines::to_lf(line)).collect();
-    let old_lines: Vec<&str> = old_lines.iter().map(AsRef::as_ref).collect();
-    let new_lines: Vec<&str> = new[block.span.clone()].split_inclusive('\n').collect();
-    let had_default_type = old_lines.contains(&DEFAULT_TYPE_LINE);
-    let origins = align(&old_lines, &new_lines).into_iter();
-    let kept: Vec<(&str, Option<usize>)> =
-        new_lines.into_iter().zip(origins).filter(|(line, _)| had_default_type || *line != DEFAULT_TYPE_LINE).collect();
-    let mut out = String::new();
-    if kept.len() == FENCES {
-        return out;
+fn replaced(shown: &Shown, new: &str, block: &Frontmatter, ending: &str) -> String {
+    let had_default_type = shown.stored_block().lines().any(|line| line == DEFAULT_TYPE_LINE.trim_end());
+    let kept = LineEndings::of(shown, new, block, ending);
+    let is_stored = |line: &Range<usize>| had_default_type || new[line.clone()] != *DEFAULT_TYPE_LINE;
+    let stored: Vec<Range<usize>> = lines::line_ranges(new, block.span.clone()).filter(is_stored).collect();
+    if stored.len() == FENCES {
+        return String::new();
     }
-    for (line, origin) in kept {
-        match origin {
-            Some(index) => out.push_str(raw_lines[index]),
-            None => lines::push_line(&mut out, line, ending),
-        }
-    }
-    out
+    stored.into_iter().map(|line| kept.with_endings(line)).collect()
 }
 
 /// Lines of a block that are not its content.
 const FENCES: usize = 2;
+
+/// The line end of each line of a new block: its own where the shown block has that line too.
+struct LineEndings<'a> {
+    new: &'a str,
+    /// Start of each line in `new`, and its line end.
+    lines: Vec<(usize, &'a str)>,
+}
+
+impl<'a> LineEndings<'a> {
+    fn of(shown: &Shown, new: &'a str, block: &Frontmatter, ending: &'a str) -> LineEndings<'a> {
+        let ranges: Vec<Range<usize>> = lines::line_ranges(new, block.span.clone()).collect();
+        if lines::uniform_endings(shown.stored) {
+            return LineEndings { new, lines: ranges.iter().map(|range| (range.start, ending)).collect() };
+        }
+        let new_lines: Vec<&str> = ranges.iter().map(|range| &new[range.clone()]).collect();
+        let shown_lines: Vec<&str> = shown.view.text[..shown.header_len].split_inclusive('\n').collect();
+        let origins = align(&shown_lines, &new_lines);
+        let raw_lines: Vec<&str> = shown.stored_block().split_inclusive('\n').collect();
+        let own_ending = |shown_line: usize| {
+            let raw = raw_lines[shown.view.file_line(shown_line + 1)? - 1];
+            Some(if raw.ends_with("\r\n") { "\r\n" } else { "\n" })
+        };
+        let endings = origins.into_iter().map(|origin| origin.and_then(own_ending).unwrap_or(ending));
+        LineEndings { new, lines: ranges.iter().map(|range| range.start).zip(endings).collect() }
+    }
+
+    /// The lines of the new block that `range` covers, as they are to be stored.
+    fn with_endings(&self, range: Range<usize>) -> String {
+        let first = self.lines.partition_point(|(start, _)| *start < range.start);
+        let mut out = String::with_capacity(range.len());
+        for (line, (_, ending)) in lines::line_ranges(self.new, range).zip(&self.lines[first..]) {
+            lines::push_line(&mut out, &self.new[line], ending);
+        }
+        out
+    }
+}
 
 struct Merge<'a> {
     stored: &'a str,
     old: Option<&'a Frontmatter>,
     new: &'a str,
     block: &'a Frontmatter,
-    ending: &'a str,
+    endings: LineEndings<'a>,
 }
 
 /// An entry of the new block: its bytes, and the index of the stored entry that it is.
@@ -144,7 +175,6 @@ impl<'a> Merge<'a> {
         let mut occurrences: HashMap<&str, usize> = HashMap::new();
         let (mut own, mut types, mut ignored_keys) = (Vec::new(), HashMap::new(), Vec::new());
         for entry in &self.block.entries {
-            let text = &self.new[entry.span.clone()];
             if is_managed(&entry.key) {
                 if !ignored_keys.contains(&entry.key) {
                     ignored_keys.push(entry.key.clone());
@@ -156,22 +186,26 @@ impl<'a> Merge<'a> {
             *occurrence += 1;
             match old {
                 Some(index) if entry.key == "type" => {
-                    types.insert(index, self.bytes(Some(self.old_entry(index)), text));
+                    types.insert(index, self.bytes(Some(self.old_entry(index)), entry.span.clone()));
                 }
-                Some(index) => own.push(Own { bytes: self.bytes(Some(self.old_entry(index)), text), old }),
+                Some(index) => {
+                    own.push(Own { bytes: self.bytes(Some(self.old_entry(index)), entry.span.clone()), old })
+                }
                 None if !had_type && self.new[entry.content.clone()] == *DEFAULT_TYPE_LINE => {
-                    own.extend(self.comments_of_default_type(text));
+                    own.extend(self.comments_of_default_type(entry.span.clone()));
                 }
-                None => own.push(Own { bytes: self.bytes(None, text), old: None }),
+                None => own.push(Own { bytes: self.bytes(None, entry.span.clone()), old: None }),
             }
         }
         (own, types, ignored_keys)
     }
 
     /// The line that only the view adds is never stored; comments that were written around it are.
-    fn comments_of_default_type(&self, text: &'a str) -> Option<Own<'a>> {
-        let rest = text.replacen(DEFAULT_TYPE_LINE, "", 1);
-        rest.contains('#').then(|| Own { bytes: Cow::Owned(self.with_endings(&rest)), old: None })
+    fn comments_of_default_type(&self, span: Range<usize>) -> Option<Own<'a>> {
+        let line = span.start + self.new[span.clone()].find(DEFAULT_TYPE_LINE)?;
+        let around = [span.start..line, line + DEFAULT_TYPE_LINE.len()..span.end];
+        let rest: String = around.into_iter().map(|range| self.endings.with_endings(range)).collect();
+        rest.contains('#').then_some(Own { bytes: Cow::Owned(rest), old: None })
     }
 
     /// The stored entries that callers see, by key and occurrence.
@@ -217,20 +251,16 @@ impl<'a> Merge<'a> {
 
     /// A part of the block that is no entry: a fence, the head, the tail.
     fn edge(&self, part: impl Fn(&Frontmatter) -> Range<usize>) -> Cow<'a, str> {
-        self.bytes(self.old.map(&part), &self.new[part(self.block)])
+        self.bytes(self.old.map(&part), part(self.block))
     }
 
-    /// The stored bytes when they read as `text`, else `text` with the file's line ending.
-    fn bytes(&self, old: Option<Range<usize>>, text: &'a str) -> Cow<'a, str> {
+    /// The stored bytes when they read as `new`, else `new` line by line.
+    fn bytes(&self, old: Option<Range<usize>>, new: Range<usize>) -> Cow<'a, str> {
         match old {
-            Some(old) if lines::to_lf(&self.stored[old.clone()]) == text => Cow::Borrowed(&self.stored[old]),
-            _ => Cow::Owned(self.with_endings(text)),
+            Some(old) if lines::to_lf(&self.stored[old.clone()]) == self.new[new.clone()] => {
+                Cow::Borrowed(&self.stored[old])
+            }
+            _ => Cow::Owned(self.endings.with_endings(new)),
         }
-    }
-
-    fn with_endings(&self, text: &str) -> String {
-        let mut out = String::with_capacity(text.len());
-        lines::push_lines(&mut out, text, self.ending);
-        out
     }
 }
