@@ -294,6 +294,9 @@ fn notes_are_found_by_the_spellings_that_mean_them_and_by_no_other() {
     assert_eq!(fixture.code("read_note", json!({"path": "Sub"})), "not_a_note");
     let near = fixture.refused("read_note", json!({"path": "Fren.md"}));
     assert_eq!(near["candidates"][0], "Sub/Fern.md");
+    fs::remove_file(fixture.folder.path().join("Sub/Fern.md")).unwrap();
+    let gone = fixture.refused("read_note", json!({"path": "Sub/Fern.md"}));
+    assert_eq!(gone["candidates"], Value::Null, "what is gone is no suggestion");
 }
 
 #[test]
@@ -421,6 +424,10 @@ fn what_is_too_large_is_read_in_parts() {
     let part = fixture.ok("read_note", json!({"path": "big.md", "offset": 90_000, "limit": 2}));
     assert_eq!((&part["markdown"], &part["totalLines"]), (&json!("line of text\nline of text\n"), &json!(100_003)));
     assert!(fixture.ok("read_note", json!({"path": "long.md"}))["version"].is_string());
+    write(fixture.folder.path(), "exact.md", &[b'x'; 1_048_576]);
+    assert!(fixture.ok("read_note", json!({"path": "exact.md"}))["version"].is_string(), "up to 1 MiB, whole");
+    write(fixture.folder.path(), "over.md", &[b'x'; 1_048_577]);
+    assert_eq!(fixture.code("read_note", json!({"path": "over.md"})), "too_large");
 }
 
 #[test]

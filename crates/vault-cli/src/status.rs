@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Command;
 use serde_json::{Map, Value, json};
-use vault_core::switches::{Granted, Setting, Settings, Switch, allows};
+use vault_core::switches::{Granted, Setting, Settings, Switch, allows, blocking};
 
 /// Name of the command.
 pub const NAME: &str = "status";
@@ -40,8 +40,10 @@ fn is_on(settings: &Settings, switch: Switch) -> bool {
 
 fn meaning(settings: &Settings, switch: Switch) -> String {
     match settings.get(switch) {
-        Some(Setting::Allow) if is_on(settings, switch) => "allowed".into(),
-        Some(Setting::Allow) => "allowed, but works only while write is on".into(),
+        Some(Setting::Allow) => match blocking(settings, &Granted::default(), switch) {
+            None => "allowed".into(),
+            Some(missing) => format!("allowed, but works only while {missing} is on"),
+        },
         Some(Setting::Deny) => "denied, whatever a server was started with".into(),
         None if switch == Switch::Read => "not set: on for every server that is started".into(),
         None => format!("not set: on only in a server started with `--allow {switch}`"),
@@ -64,6 +66,9 @@ mod tests {
         move    off  allowed, but works only while write is on
         delete  off  denied, whatever a server was started with
         ");
+        settings.set(Switch::Read, Some(Setting::Deny));
+        assert_eq!(meaning(&settings, Switch::Move), "allowed, but works only while read is on");
+        settings.set(Switch::Read, None);
         assert_eq!(value(Path::new("v"), &settings)["switches"]["delete"], json!({"set": "deny", "on": false}));
     }
 }

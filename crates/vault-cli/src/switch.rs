@@ -17,7 +17,8 @@ const COMMANDS: [(&str, Option<Setting>, &str); 3] = [
 /// Returns the commands.
 pub fn commands() -> impl Iterator<Item = Command> {
     let switches = Arg::new(SWITCHES).value_name("SWITCH").required(true).num_args(1..);
-    let switches = switches.help("What it is about; move and delete work only while write is on");
+    let switches =
+        switches.help("What agents may do; write works only while read is on, move and delete only while write is");
     COMMANDS.into_iter().map(move |(name, _, about)| {
         let names = PossibleValuesParser::new(Switch::ALL.map(Switch::name));
         Command::new(name).about(about).arg(switches.clone().value_parser(names))

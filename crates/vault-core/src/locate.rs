@@ -249,7 +249,7 @@ impl Locator<'_> {
         if !spellings.is_empty() {
             return other_case(what, text, spellings);
         }
-        let catalog = self.vault.recent_catalog(call);
+        let catalog = self.vault.catalog(call);
         let nearest = |catalog: Arc<Catalog>| match what {
             "folder" => catalog.nearest_folders(text, MAX_CANDIDATES),
             _ => catalog.nearest(text, MAX_CANDIDATES),

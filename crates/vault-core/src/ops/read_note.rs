@@ -108,7 +108,9 @@ impl Operation for ReadNote {
             Some(since) if is_whole => response.show_change(vault.served_text(&path, &since).as_deref(), &view.text),
             _ => response.markdown = Some(view.text[range.bytes(&view.text)].to_owned()),
         }
-        if response.markdown.as_ref().is_some_and(|text| text.len() as u64 > MAX_WHOLE_NOTE_BYTES) {
+        // The lines that only the view adds do not make a note larger.
+        let size = |text: &String| if range.is_partial() { text.len() } else { text.len().min(stored.text.len()) };
+        if response.markdown.as_ref().is_some_and(|text| size(text) as u64 > MAX_WHOLE_NOTE_BYTES) {
             return Err(ranges::too_large(&path));
         }
         if is_whole && self.is_unranged() {
