@@ -23,7 +23,7 @@ impl Vault {
         let before = self.served_text(path, read);
         let diff = before.map(|before| {
             let view = vault_markdown::view(&now.text, &Default::default()).text;
-            self.keep_served(path, &now.version, &view);
+            self.keep_served(path, &now.version, &now.text);
             vault_markdown::unified_diff(&before, &view)
         });
         let diff = diff.filter(|diff| diff.len() as u64 <= MAX_DIFF_BYTES);

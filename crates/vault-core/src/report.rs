@@ -67,7 +67,7 @@ pub(crate) fn write_report(
     saved: Saved,
     call: &Call,
 ) -> WriteReport {
-    vault.keep_served(path, &saved.version, &vault_markdown::view(&draft.text, &Default::default()).text);
+    vault.keep_served(path, &saved.version, &draft.text);
     let dropped = merged.dropped.into_iter().map(|block| DroppedBlock { id: block.id, label: block.label });
     WriteReport {
         path: path.to_string(),

@@ -7,7 +7,7 @@ use crate::limits::SERVED_TEXT_BYTES;
 use crate::path::VaultPath;
 use crate::version::Version;
 
-/// Whole texts as callers saw them, by note and version; the oldest go first when memory is used up.
+/// Stored texts behind what callers saw, by note and version; the oldest go first when memory is used up.
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     texts: HashMap<Key, Arc<str>>,
@@ -18,7 +18,7 @@ pub(crate) struct Served {
 type Key = (VaultPath, Version);
 
 impl Served {
-    /// Keeps the text that a caller got together with `version`.
+    /// Keeps the text that has `version`, which a caller got.
     pub(crate) fn keep(&mut self, path: &VaultPath, version: &Version, text: &str) {
         let key = (path.clone(), version.clone());
         if text.len() > SERVED_TEXT_BYTES || self.texts.contains_key(&key) {
@@ -33,7 +33,7 @@ impl Served {
         }
     }
 
-    /// Returns the text that was served as this version of this note, when it is still known.
+    /// Returns the text of this version of this note, when it is still known.
     pub(crate) fn text(&self, path: &VaultPath, version: &Version) -> Option<Arc<str>> {
         self.texts.get(&(path.clone(), version.clone())).cloned()
     }

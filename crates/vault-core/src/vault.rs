@@ -14,7 +14,7 @@ use crate::limits::{MAX_NOTE_BYTES, RECENT};
 use crate::path::VaultPath;
 use crate::rules::Rules;
 use crate::served::Served;
-use crate::store::{Author, EntryKind, LateSave, Stat, Store};
+use crate::store::{Author, EntryKind, LateSave, Seen, Stat, Store};
 use crate::switches::{self, Granted, Settings, Switch};
 use crate::version::Version;
 
@@ -157,7 +157,7 @@ impl Vault {
         call: &Call,
     ) -> Result<Version, VaultError> {
         let written = self.store.create(path, draft.text.as_bytes(), &author(tool, call))?;
-        self.tell(path, draft, call);
+        self.tell(path, draft, written.stat, call);
         Ok(written.version)
     }
 
@@ -174,9 +174,10 @@ impl Vault {
         if draft.text == before.text {
             return Ok(Saved { version: before.version.clone(), changed: false });
         }
-        match self.store.replace(path, &before.version, draft.text.as_bytes(), &author(tool, call)) {
+        let seen = Seen { bytes: before.text.as_bytes(), version: &before.version, stat: &before.stat };
+        match self.store.replace_seen(path, seen, draft.text.as_bytes(), &author(tool, call)) {
             Ok(written) => {
-                self.tell(path, draft, call);
+                self.tell(path, draft, written.stat, call);
                 Ok(Saved { version: written.version, changed: true })
             }
             // Somebody was faster than we: told like any stale version, with the way to the present text.
@@ -193,17 +194,17 @@ impl Vault {
         self.store.create_folder(path, &author(tool, call))
     }
 
-    /// Remembers a whole text that goes out with its version.
-    pub(crate) fn keep_served(&self, path: &VaultPath, version: &Version, view: &str) {
-        lock(&self.served).keep(path, version, view);
+    /// Remembers the stored text behind a view that goes out with its version.
+    pub(crate) fn keep_served(&self, path: &VaultPath, version: &Version, stored: &str) {
+        lock(&self.served).keep(path, version, stored);
     }
 
     /// Returns the text that callers saw as this version of this note: what this process served, else what the log holds.
-    pub(crate) fn served_text(&self, path: &VaultPath, version: &Version) -> Option<Arc<str>> {
-        lock(&self.served).text(path, version).or_else(|| {
-            let kept = String::from_utf8(self.store.content_of(version).ok()??).ok()?;
-            Some(vault_markdown::view(&kept, &Default::default()).text.into())
-        })
+    pub(crate) fn served_text(&self, path: &VaultPath, version: &Version) -> Option<String> {
+        let kept = lock(&self.served).text(path, version);
+        let logged = || String::from_utf8(self.store.content_of(version).ok()??).ok().map(Arc::from);
+        let stored: Arc<str> = kept.or_else(logged)?;
+        Some(vault_markdown::view(&stored, &Default::default()).text)
     }
 
     /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed.
@@ -272,12 +273,12 @@ impl Vault {
     }
 
     /// Tells the catalog, once there is one, about a write of ours.
-    fn tell(&self, path: &VaultPath, draft: &Draft, call: &Call) {
+    fn tell(&self, path: &VaultPath, draft: &Draft, stat: Option<Stat>, call: &Call) {
         let mut known = lock(&self.catalog);
         if known.compared.is_none() {
             return;
         }
-        if let Ok(stat) = self.store.stat(path) {
+        if let Some(stat) = stat {
             let note = Note::new(path, stat, Some(&draft.document), call.now);
             Arc::make_mut(&mut known.catalog).put_note(path.clone(), Arc::new(note));
         }

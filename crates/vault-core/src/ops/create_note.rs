@@ -84,7 +84,7 @@ impl Operation for CreateNote {
         // Links that lead here are looked for in any case.
         vault.recent_catalog(call)?;
         let (path, version) = create(vault, &locator, &folder, &name.stem, &draft, call)?;
-        vault.keep_served(&path, &version, &vault_markdown::view(&draft.text, &Default::default()).text);
+        vault.keep_served(&path, &version, &draft.text);
         let catalog = vault.known_catalog();
         let captured = links::leading_to(&catalog, &path).into_iter();
         Ok(CreateNoteResponse {
@@ -109,7 +109,7 @@ fn create(
     draft: &Draft,
     call: &Call,
 ) -> Result<(VaultPath, Version), VaultError> {
-    let mut taken: HashSet<String> = locator.names_in(folder)?.iter().map(|name| folded(name)).collect();
+    let mut taken: HashSet<String> = HashSet::new();
     for _ in 0..MAX_NAME_TRIES {
         call.check()?;
         let name = naming::free_name(stem, NOTE_EXTENSION, |name| taken.contains(name));
@@ -121,6 +121,9 @@ fn create(
         match vault.create(&path, draft, CreateNote::NAME, call) {
             // Another name, e.g. that of a folder above, is nothing that a number helps against.
             Err(VaultError::Exists { path: other }) if folded(&other) == folded(path.as_str()) => {
+                if taken.is_empty() {
+                    taken.extend(locator.names_in(folder)?.iter().map(|name| folded(name)));
+                }
                 taken.insert(folded(&name));
             }
             Err(refusal) => return Err(locator.conceal(refusal, &path)),

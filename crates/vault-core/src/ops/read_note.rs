@@ -114,7 +114,7 @@ impl Operation for ReadNote {
             return Err(ranges::too_large(&path));
         }
         if is_whole && self.is_unranged() {
-            vault.keep_served(&path, &stored.version, &view.text);
+            vault.keep_served(&path, &stored.version, &stored.text);
             response.version = Some(stored.version);
         }
         Ok(response)

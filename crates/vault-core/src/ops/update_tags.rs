@@ -66,7 +66,7 @@ impl Operation for UpdateTags {
         let (before, draft, saved) = change.apply(vault, &path, call)?;
         let matched = self.version.as_deref().map(Version::from_caller).is_some_and(|held| held == before.version);
         if matched {
-            vault.keep_served(&path, &saved.version, &vault_markdown::view(&draft.text, &Default::default()).text);
+            vault.keep_served(&path, &saved.version, &draft.text);
         }
         Ok(UpdateTagsResponse {
             path: path.to_string(),

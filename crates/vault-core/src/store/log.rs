@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use super::disk::{Disk, Folder};
+use super::disk::{Disk, Folder, Stat};
 use super::record::{Encoder, FRAME, Placed, Record, RecordKind, scan};
 use crate::limits::{LOG_SEGMENT_BYTES, MAX_LOG_READ_BYTES};
 use crate::version::Version;
@@ -17,6 +17,8 @@ pub(super) struct Log {
     end: u64,
     /// Where that record begins, and the first bytes of it, by which it is known again.
     last: (u64, Vec<u8>),
+    /// State of the segment's file when all of it was known last.
+    known_state: Option<Stat>,
     /// Whether something else lies behind that: then it is left as it is, and the next record starts a segment.
     torn: bool,
     looked: bool,
@@ -36,8 +38,8 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn new() -> io::Result<Log> {
         let (encoder, last, open, known) = (Encoder::new()?, (0, vec![]), vec![], HashSet::new());
-        let (torn, looked, unsynced, failed) = (false, false, false, None);
-        Ok(Log { encoder, segment: 0, end: 0, last, torn, looked, unsynced, failed, open, known })
+        let (known_state, torn, looked, unsynced, failed) = (None, false, false, false, None);
+        Ok(Log { encoder, segment: 0, end: 0, last, known_state, torn, looked, unsynced, failed, open, known })
     }
 
     /// Reads what other processes appended since the last time. What stays open afterwards belongs to dead processes.
@@ -90,7 +92,7 @@ impl Log {
 
     /// Goes to the start of a segment.
     fn enter(&mut self, segment: u32) {
-        (self.segment, self.end, self.last, self.torn) = (segment, 0, (0, vec![]), false);
+        (self.segment, self.end, self.last, self.known_state, self.torn) = (segment, 0, (0, vec![]), None, false);
         self.known.clear();
     }
 
@@ -98,6 +100,9 @@ impl Log {
     fn read_on(&mut self, disk: &dyn Disk, folder: &Folder) -> io::Result<Reading> {
         let name = segment_name(self.segment);
         let size = match disk.stat(folder.at(&name)) {
+            Ok(stat) if self.known_state.as_ref().is_some_and(|known| stat.same_state(known)) => {
+                return Ok(Reading::Continues);
+            }
             Ok(stat) => stat.size,
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error),
@@ -174,6 +179,7 @@ impl Log {
 
     /// Takes note of what became of a prepared record.
     pub(super) fn appended(&mut self, ready: &Ready, outcome: &io::Result<()>) {
+        self.known_state = None;
         if outcome.is_err() {
             // some of the bytes may be there: look at the end of the log before the next record
             self.looked = false;
@@ -203,6 +209,10 @@ impl Log {
         let ready = self.prepare(record, contents)?;
         let outcome = ready.write(disk, folder);
         self.appended(&ready, &outcome);
+        if outcome.is_ok() {
+            // still under the lock: whoever appends after us changes the size
+            self.known_state = disk.stat(folder.at(&ready.name)).ok().filter(|stat| stat.size == self.end);
+        }
         outcome
     }
 

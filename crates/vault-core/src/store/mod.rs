@@ -94,6 +94,24 @@ pub struct Content {
     pub stat: Stat,
 }
 
+/// A whole file as a caller read it.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Their version.
+    pub version: &'a Version,
+    /// What was known of the file.
+    pub stat: &'a Stat,
+}
+
+impl Content {
+    /// Returns the content as something that was read.
+    pub fn seen(&self) -> Seen<'_> {
+        Seen { bytes: &self.bytes, version: &self.version, stat: &self.stat }
+    }
+}
+
 /// What a folder shows.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
@@ -130,6 +148,8 @@ pub struct Author<'a> {
 pub struct Written {
     /// Version of the file now.
     pub version: Version,
+    /// What is known of the file now; `None` when it could not be looked at any more.
+    pub stat: Option<Stat>,
 }
 
 impl Store {
@@ -254,7 +274,14 @@ impl Store {
         bytes: &[u8],
         by: &Author,
     ) -> Result<Written, VaultError> {
-        write::replace(self, path, expected, bytes, by)
+        // a caller with an old version is refused before anything is made or locked
+        let present = write::present(self, path, expected)?;
+        self.replace_seen(path, present.seen(), bytes, by)
+    }
+
+    /// The same for a caller who has just read the file: it is read again only if it changed since.
+    pub fn replace_seen(&self, path: &VaultPath, seen: Seen, bytes: &[u8], by: &Author) -> Result<Written, VaultError> {
+        write::replace(self, path, seen, bytes, by)
     }
 
     /// Makes a folder, and the folders that lead to it. `exists` as for [`Store::create`].

@@ -9,45 +9,43 @@ use super::record::{Change, Record, RecordKind};
 use super::refusal::{Doing, refusal_of_own};
 use super::swap::{self, Swap, Temp};
 use super::writing::Writing;
-use super::{Author, Content, Store, Written, settle, sweep};
+use super::{Author, Content, Seen, Store, Written, settle, sweep};
 use crate::error::VaultError;
 use crate::limits::MAX_NOTE_BYTES;
 use crate::path::{VaultPath, folded};
 use crate::version::Version;
 
-/// Replaces a file of the expected version.
+/// Replaces a file of the version that was seen.
 pub(super) fn replace(
     store: &Store,
     path: &VaultPath,
-    expected: &Version,
+    seen: Seen,
     bytes: &[u8],
     by: &Author,
 ) -> Result<Written, VaultError> {
-    // a caller with an old version is refused before anything is made or locked
-    let present = present(store, path, expected)?;
-    let version = Version::of(bytes);
-    if present.bytes == bytes {
-        return Ok(Written { version });
+    if seen.bytes == bytes {
+        return Ok(Written { version: seen.version.clone(), stat: Some(seen.stat.clone()) });
     }
+    let version = Version::of(bytes);
     let mut writing = store.begin()?;
     let rooms = writing.rooms.clone();
     let (folder, name) = parent(store, path)?;
     let note = folder.at(name);
-    let old = look_again(store, path, note, present, expected)?;
-    let change = Change { path: path.clone(), before: Some(old.version.clone()), after: Some(version.clone()) };
+    look_again(store, path, note, seen)?;
+    let change = Change { path: path.clone(), before: Some(seen.version.clone()), after: Some(version.clone()) };
     let record = writing.record(RecordKind::Write, change, by);
-    let contents = [(&version, bytes), (&old.version, &old.bytes[..])];
+    let contents = [(&version, bytes), (seen.version, seen.bytes)];
     let temp = Temp::of(&rooms.temp, &record.id);
     prepare(&mut writing, &record, &contents, &temp, Some(note)).map_err(|error| store.refusal_of(path, error))?;
     let swap = Swap { path, record: &record, note, ours: &version };
-    let outcome = match swap::replace(&mut writing, &swap, &temp, &old.version) {
+    let outcome = match swap::replace(&mut writing, &swap, &temp, seen.version) {
         Err(swap::Trouble::OtherMount) => {
             let beside = Temp::beside(&mut writing, &swap, &temp, bytes, Some(note));
-            beside.and_then(|beside| swap::replace(&mut writing, &swap, &beside, &old.version))
+            beside.and_then(|beside| swap::replace(&mut writing, &swap, &beside, seen.version))
         }
         outcome => outcome,
     };
-    finish(writing, &record, outcome, version)
+    finish(writing, &swap, outcome)
 }
 
 /// Makes a file.
@@ -82,7 +80,7 @@ pub(super) fn create(store: &Store, path: &VaultPath, bytes: &[u8], by: &Author)
     if outcome.is_err() {
         made.take_back(store);
     }
-    finish(writing, &record, outcome, version)
+    finish(writing, &swap, outcome)
 }
 
 /// Makes a folder.
@@ -99,25 +97,20 @@ pub(super) fn create_folder(store: &Store, path: &VaultPath, by: &Author) -> Res
     outcome
 }
 
-fn present(store: &Store, path: &VaultPath, expected: &Version) -> Result<Content, VaultError> {
+/// Reads a file of the expected version.
+pub(super) fn present(store: &Store, path: &VaultPath, expected: &Version) -> Result<Content, VaultError> {
     let (folder, name) = parent(store, path)?;
     expect_version(path, store.read_at(path, folder.at(name), MAX_NOTE_BYTES)?, expected)
 }
 
 /// Reads again under the lock, unless the file is the one seen before. An outside save that this misses, because a clock
 /// ticks too slowly, is what comes out of the swap, and goes back.
-fn look_again(
-    store: &Store,
-    path: &VaultPath,
-    note: At,
-    present: Content,
-    expected: &Version,
-) -> Result<Content, VaultError> {
+fn look_again(store: &Store, path: &VaultPath, note: At, seen: Seen) -> Result<(), VaultError> {
     let stat = store.disk.stat(note).map_err(|error| store.refusal(path, Doing::Writing, error))?;
-    if stat.same_state(&present.stat) {
-        return Ok(present);
+    if stat.same_state(seen.stat) {
+        return Ok(());
     }
-    expect_version(path, store.read_at(path, note, MAX_NOTE_BYTES)?, expected)
+    expect_version(path, store.read_at(path, note, MAX_NOTE_BYTES)?, seen.version).map(drop)
 }
 
 fn expect_version(path: &VaultPath, content: Content, expected: &Version) -> Result<Content, VaultError> {
@@ -164,24 +157,20 @@ fn prepare(
 }
 
 /// Writes down what became of the change and clears away what is due.
-fn finish(
-    mut writing: Writing,
-    record: &Record,
-    outcome: Result<(), swap::Trouble>,
-    version: Version,
-) -> Result<Written, VaultError> {
+fn finish(mut writing: Writing, swap: &Swap, outcome: Result<(), swap::Trouble>) -> Result<Written, VaultError> {
     match outcome {
         Ok(()) => {
-            writing.mark(record, RecordKind::Done);
+            let stat = writing.store.disk.stat(swap.note).ok();
+            writing.mark(swap.record, RecordKind::Done);
             sweep::sweep_some(&mut writing);
-            Ok(Written { version })
+            Ok(Written { version: swap.ours.clone(), stat })
         }
         Err(swap::Trouble::Refused(error)) => {
-            settle::settle_refused(&mut writing, record);
+            settle::settle_refused(&mut writing, swap.record);
             Err(error)
         }
         Err(swap::Trouble::OtherMount) => {
-            settle::settle_refused(&mut writing, record);
+            settle::settle_refused(&mut writing, swap.record);
             Err(VaultError::Internal { what: "a folder and its own file are on two file systems".into() })
         }
     }

@@ -18,10 +18,14 @@ use crate::error::VaultError;
 use crate::limits::LOCK_WAIT;
 use crate::version::Version;
 
+const TEMP: &str = "tmp";
+const LOGS: &str = "log";
+
 /// What the threads of a process hand each other with the turn.
 #[derive(Default)]
 pub(super) struct Desk {
     log: Option<Log>,
+    rooms: Option<Arc<Rooms>>,
     /// Files that await the sweep.
     pub displaced: VecDeque<Displaced>,
     /// What the sweeps of writes found.
@@ -50,9 +54,13 @@ pub(super) struct Writing<'a> {
 
 /// Our own folders in the vault.
 pub(super) struct Rooms {
+    root: Folder,
     pub own: Folder,
     pub temp: Folder,
+    logs: Folder,
     pub log: Folder,
+    /// What the names of the four led to when they were opened.
+    identities: [(u64, u64); 4],
 }
 
 impl Store {
@@ -61,15 +69,25 @@ impl Store {
         self.disk.check_root().map_err(|source| VaultError::VaultUnavailable { source })?;
         let machine = self.machine()?;
         let busy = || VaultError::Busy { what: "the vault".into() };
-        let desk = self.turn.take(LOCK_WAIT).ok_or_else(busy)?;
-        let is_first = desk.log.is_none();
-        let rooms = Arc::new(open_rooms(&*self.disk, machine.as_str(), is_first).map_err(refusal_of_own)?);
+        let mut desk = self.turn.take(LOCK_WAIT).ok_or_else(busy)?;
+        let rooms = desk.rooms(&*self.disk, machine.as_str()).map_err(refusal_of_own)?;
         let lock = wait_for(&*self.disk, rooms.own.at("lock"), LOCK_WAIT).map_err(refusal_of_own)?;
         let mut writing = Writing { store: self, desk, rooms, _lock: lock.ok_or_else(busy)? };
         writing.catch_up().map_err(refusal_of_own)?;
         settle::settle_open(&mut writing);
         self.has_begun.store(true, Ordering::Release);
         Ok(writing)
+    }
+}
+
+impl Desk {
+    /// Returns our folders: the opened ones as long as their names lead to them.
+    fn rooms(&mut self, disk: &dyn Disk, machine: &str) -> io::Result<Arc<Rooms>> {
+        if let Some(rooms) = self.rooms.take().filter(|rooms| rooms.are_there(disk, machine)) {
+            return Ok(self.rooms.insert(rooms).clone());
+        }
+        let rooms = Rooms::open(disk, machine, self.log.is_none())?;
+        Ok(self.rooms.insert(Arc::new(rooms)).clone())
     }
 }
 
@@ -136,14 +154,33 @@ impl Writing<'_> {
     }
 }
 
-/// Opens our folders and makes those that are missing. A process that comes first makes sure that their names last.
-fn open_rooms(disk: &dyn Disk, machine: &str, is_first: bool) -> io::Result<Rooms> {
-    let root = disk.folder("")?;
-    let own = open_or_make(disk, root.at(HIDDEN), is_first)?;
-    let temp = open_or_make(disk, own.at("tmp"), is_first)?;
-    let logs = open_or_make(disk, own.at("log"), is_first)?;
-    let log = open_or_make(disk, logs.at(machine), is_first)?;
-    Ok(Rooms { own, temp, log })
+impl Rooms {
+    /// Opens our folders and makes those that are missing. A process that comes first makes sure that their names last.
+    fn open(disk: &dyn Disk, machine: &str, is_first: bool) -> io::Result<Rooms> {
+        let root = disk.folder("")?;
+        let own = open_or_make(disk, root.at(HIDDEN), is_first)?;
+        let temp = open_or_make(disk, own.at(TEMP), is_first)?;
+        let logs = open_or_make(disk, own.at(LOGS), is_first)?;
+        let log = open_or_make(disk, logs.at(machine), is_first)?;
+        let mut rooms = Rooms { root, own, temp, logs, log, identities: [(0, 0); 4] };
+        rooms.identities = rooms.found(disk, machine)?;
+        Ok(rooms)
+    }
+
+    fn are_there(&self, disk: &dyn Disk, machine: &str) -> bool {
+        self.found(disk, machine).is_ok_and(|found| found == self.identities)
+    }
+
+    /// Returns what the names lead to now.
+    fn found(&self, disk: &dyn Disk, machine: &str) -> io::Result<[(u64, u64); 4]> {
+        let identity = |at: At| disk.stat(at).map(|stat| (stat.device, stat.inode));
+        Ok([
+            identity(self.root.at(HIDDEN))?,
+            identity(self.own.at(TEMP))?,
+            identity(self.own.at(LOGS))?,
+            identity(self.logs.at(machine))?,
+        ])
+    }
 }
 
 fn open_or_make(disk: &dyn Disk, at: At, is_first: bool) -> io::Result<Folder> {
