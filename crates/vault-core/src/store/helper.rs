@@ -1,5 +1,5 @@
-//! One thread that waits to sync the log while the writing thread syncs the staged file: two syncs that meet share one
-//! commit of the file system's journal.
+//! One thread that waits for the disk beside the writing thread: it syncs the log while that one syncs the staged file
+//! (two syncs that meet share one commit of the file system's journal), and the note's folder while that one sweeps.
 
 use std::io;
 use std::sync::OnceLock;
@@ -43,6 +43,6 @@ impl Helper {
 fn start_thread() -> Option<Sender<Job>> {
     let (jobs, waiting) = channel::<Job>();
     let work = move || waiting.into_iter().for_each(|job| job());
-    let thread = std::thread::Builder::new().name("vault log".into()).spawn(work);
+    let thread = std::thread::Builder::new().name("vault disk".into()).spawn(work);
     thread.is_ok().then_some(jobs)
 }

@@ -4,13 +4,14 @@
 //! and when it is not what was compared, it goes to the log and back to its place: the newest outside save stays.
 
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 
 use super::disk::{At, Disk, Folder};
 use super::record::Record;
 use super::refusal::{Doing, refusal_of_own};
 use super::write::MadeFolders;
 use super::writing::Writing;
-use super::{Class, Store};
+use super::{Class, Store, sweep};
 use crate::error::VaultError;
 use crate::limits::{MAX_NOTE_BYTES, MAX_PATH_BYTES, SWAP_TRIES};
 use crate::path::VaultPath;
@@ -20,6 +21,7 @@ use crate::version::Version;
 pub(super) struct Swap<'a> {
     pub path: &'a VaultPath,
     pub record: &'a Record,
+    pub folder: &'a Arc<Folder>,
     pub note: At<'a>,
     pub ours: &'a Version,
 }
@@ -117,7 +119,7 @@ pub(super) fn replace(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &
     if now != *swap.ours {
         return Err(stale(swap, Some(now)));
     }
-    if let Err(error) = store.disk.sync(swap.note.folder) {
+    if let Err(error) = sync(writing, swap) {
         // not known to last, so it does not count: everything back, under the same watch
         if store.disk.exchange(swap.note, temp.staged()).is_ok() {
             steady(writing, swap, temp, swap.ours, before)?;
@@ -225,7 +227,7 @@ fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version)
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(put_back(stale(swap, None))),
         Err(error) => return Err(put_back(store.trouble(swap, error))),
     }
-    if let Err(error) = disk.sync(swap.note.folder) {
+    if let Err(error) = sync(writing, swap) {
         if take_back(writing, swap, temp) {
             let _ = disk.rename_new(temp.aside(), swap.note);
             let _ = disk.sync(swap.note.folder);
@@ -244,13 +246,24 @@ pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &Mad
         }
         return Err(store.trouble(swap, error));
     }
-    if let Err(error) = made.sync(&*store.disk).and_then(|()| store.disk.sync(swap.note.folder)) {
+    if let Err(error) = made.sync(&*store.disk).and_then(|()| sync(writing, swap)) {
         if take_back(writing, swap, temp) {
             let _ = store.disk.sync(swap.note.folder);
         }
         return Err(store.trouble(swap, error));
     }
     Ok(())
+}
+
+/// Makes the note's name durable. Meanwhile some of what earlier writes replaced is cleared away.
+fn sync(writing: &mut Writing, swap: &Swap) -> io::Result<()> {
+    let store = writing.store;
+    if !sweep::is_any_due(writing) {
+        return store.disk.sync(swap.folder);
+    }
+    let (disk, folder) = (store.disk.clone(), swap.folder.clone());
+    let (synced, ()) = store.helper.both(&*store.disk, move || disk.sync(&folder), || sweep::sweep_some(writing));
+    synced
 }
 
 fn stale(swap: &Swap, current: Option<Version>) -> Trouble {

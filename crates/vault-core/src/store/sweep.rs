@@ -46,7 +46,17 @@ pub(super) fn sweep(store: &Store) -> Result<Vec<LateSave>, VaultError> {
     Ok(std::mem::take(&mut writing.desk.late))
 }
 
-/// Sweeps a few files at the end of a write.
+/// Tells whether the file that waits longest may be due. What this process put there itself is not before its time.
+pub(super) fn is_any_due(writing: &Writing) -> bool {
+    let (store, desk) = (writing.store, &writing.desk);
+    let is_due = |first: &Displaced| {
+        let waited = store.disk.now().duration_since(first.since).as_secs_f64();
+        first.record.is_none() || waited >= store.displaced_age.as_secs_f64()
+    };
+    !desk.looked || desk.displaced.front().is_some_and(is_due)
+}
+
+/// Sweeps a few files in the course of a write.
 pub(super) fn sweep_some(writing: &mut Writing) {
     if !writing.desk.looked && look_for_leftovers(writing).is_err() {
         return;
@@ -58,10 +68,12 @@ pub(super) fn sweep_some(writing: &mut Writing) {
 
 fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
     let names = writing.store.disk.list(&writing.rooms.temp)?.entries;
-    let known: HashSet<String> = writing.desk.displaced.iter().map(|waiting| waiting.name.clone()).collect();
-    for (name, _) in names.into_iter().filter(|(name, _)| !known.contains(name)) {
-        writing.await_sweep(name, None);
-    }
+    let since = writing.store.disk.now();
+    let known = writing.own.iter().chain(&writing.desk.displaced);
+    let known: HashSet<String> = known.map(|waiting| waiting.name.clone()).collect();
+    let unknown = names.into_iter().map(|(name, _)| name).filter(|name| !known.contains(name));
+    let leftovers: Vec<Displaced> = unknown.map(|name| Displaced { name, since, record: None }).collect();
+    writing.desk.displaced.extend(leftovers);
     writing.desk.looked = true;
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::record::{Change, Record, RecordKind};
 use super::refusal::{Doing, refusal_of_own};
 use super::swap::{self, Swap, Temp};
 use super::writing::Writing;
-use super::{Author, Content, Seen, Store, Written, settle, sweep};
+use super::{Author, Content, Seen, Store, Written, settle};
 use crate::error::VaultError;
 use crate::limits::MAX_NOTE_BYTES;
 use crate::path::{VaultPath, folded};
@@ -37,7 +37,7 @@ pub(super) fn replace(
     let contents = [(&version, bytes), (seen.version, seen.bytes)];
     let temp = Temp::of(&rooms.temp, &record.id);
     prepare(&mut writing, &record, &contents, &temp, Some(note)).map_err(|error| store.refusal_of(path, error))?;
-    let swap = Swap { path, record: &record, note, ours: &version };
+    let swap = Swap { path, record: &record, folder: &folder, note, ours: &version };
     let outcome = match swap::replace(&mut writing, &swap, &temp, seen.version) {
         Err(swap::Trouble::OtherMount) => {
             let beside = Temp::beside(&mut writing, &swap, &temp, bytes, Some(note));
@@ -58,7 +58,7 @@ pub(super) fn create(store: &Store, path: &VaultPath, bytes: &[u8], by: &Author)
     let made = MadeFolders::lead_to(store, path)?;
     let (folder, name) = parent(store, path).inspect_err(|_| made.take_back(store))?;
     let note = folder.at(name);
-    let swap = Swap { path, record: &record, note, ours: &version };
+    let swap = Swap { path, record: &record, folder: &folder, note, ours: &version };
     let temp = Temp::of(&rooms.temp, &record.id);
     let contents = [(&version, bytes)];
     if let Err(error) = prepare(&mut writing, &record, &contents, &temp, None) {
@@ -120,9 +120,9 @@ fn expect_version(path: &VaultPath, content: Content, expected: &Version) -> Res
     Err(VaultError::StaleVersion { path: path.clone(), current: Some(content.version), diff: None })
 }
 
-fn parent<'p>(store: &Store, path: &'p VaultPath) -> Result<(Folder, &'p str), VaultError> {
+fn parent<'p>(store: &Store, path: &'p VaultPath) -> Result<(Arc<Folder>, &'p str), VaultError> {
     let folder = store.disk.folder(path.parent().as_str());
-    Ok((folder.map_err(|error| store.refusal(path, Doing::Writing, error))?, path.name()))
+    Ok((Arc::new(folder.map_err(|error| store.refusal(path, Doing::Writing, error))?), path.name()))
 }
 
 /// Stages the file and writes the record, at the same time. When either fails, neither counts.
@@ -156,13 +156,12 @@ fn prepare(
     staged.and(logged)
 }
 
-/// Writes down what became of the change and clears away what is due.
+/// Writes down what became of the change.
 fn finish(mut writing: Writing, swap: &Swap, outcome: Result<(), swap::Trouble>) -> Result<Written, VaultError> {
     match outcome {
         Ok(()) => {
             let stat = writing.store.disk.stat(swap.note).ok();
             writing.mark(swap.record, RecordKind::Done);
-            sweep::sweep_some(&mut writing);
             Ok(Written { version: swap.ours.clone(), stat })
         }
         Err(swap::Trouble::Refused(error)) => {

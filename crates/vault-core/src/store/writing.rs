@@ -50,6 +50,15 @@ pub(super) struct Writing<'a> {
     _lock: Lock,
     pub desk: Held<'a, Desk>,
     pub rooms: Arc<Rooms>,
+    /// Files that this write put into the folder of temporary files. It may still need them, so they await the sweep
+    /// when it is over.
+    pub own: Vec<Displaced>,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        self.desk.displaced.extend(self.own.drain(..));
+    }
 }
 
 /// Our own folders in the vault.
@@ -72,7 +81,7 @@ impl Store {
         let mut desk = self.turn.take(LOCK_WAIT).ok_or_else(busy)?;
         let rooms = desk.rooms(&*self.disk, machine.as_str()).map_err(refusal_of_own)?;
         let lock = wait_for(&*self.disk, rooms.own.at("lock"), LOCK_WAIT).map_err(refusal_of_own)?;
-        let mut writing = Writing { store: self, desk, rooms, _lock: lock.ok_or_else(busy)? };
+        let mut writing = Writing { store: self, desk, rooms, own: vec![], _lock: lock.ok_or_else(busy)? };
         writing.catch_up().map_err(refusal_of_own)?;
         settle::settle_open(&mut writing);
         self.has_begun.store(true, Ordering::Release);
@@ -132,10 +141,10 @@ impl Writing<'_> {
         self.append(Record { kind: RecordKind::Outside, time, changes, ..record.clone() }, &[(version, bytes)])
     }
 
-    /// Remembers a file for the sweep.
+    /// Remembers a file for the sweep, which gets it when this write is over.
     pub(super) fn await_sweep(&mut self, name: String, record: Option<&Record>) {
         let since = self.store.disk.now();
-        self.desk.displaced.push_back(Displaced { name, since, record: record.cloned() });
+        self.own.push(Displaced { name, since, record: record.cloned() });
     }
 
     /// Begins the record of one change.
