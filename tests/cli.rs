@@ -6,7 +6,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 mod support;
 
@@ -60,14 +60,29 @@ fn a_refusal_says_what_was_wrong_and_what_to_do_next() {
 }
 
 #[test]
-fn json_goes_to_standard_output_whether_it_is_an_answer_or_a_refusal() {
+fn json_is_an_answer_on_standard_output_or_a_refusal_on_standard_error() {
     let place = fern();
     let read = place.vault(&["--json", "read-note", "Fern.md"]);
     assert_eq!(read.json()["title"], "Fern");
     let refused = place.vault(&["read-note", "Missing.md", "--json"]);
     assert_eq!(refused.code(), 3);
-    assert_eq!(refused.json()["error"]["code"], "not_found");
-    assert_eq!(refused.stderr_text(), "");
+    assert_eq!(refused.stdout_text(), "", "what reads answers gets none");
+    let error: Value = serde_json::from_str(&refused.stderr_text()).unwrap();
+    assert_eq!(error["error"]["code"], "not_found");
+    assert_eq!(read.stderr_text(), "");
+}
+
+#[test]
+fn plain_output_tells_the_version_without_mixing_it_with_the_text() {
+    let place = fern();
+    let read = place.vault(&["read-note", "Fern.md"]).well();
+    assert_eq!(read.stdout_text(), place.vault(&["--json", "read-note", "Fern.md"]).json()["markdown"]);
+    let told = read.stderr_text();
+    let version = told.strip_prefix("version: ").and_then(|rest| rest.strip_suffix('\n')).unwrap();
+    let edited = place.vault(&["edit-note", "Fern.md", "shade", "light", "--version", version]).well();
+    assert!(edited.stderr_text().starts_with("version: "));
+    assert_eq!(place.vault(&["read-note", "Fern.md", "--limit", "1"]).well().stderr_text(), "", "a part has none");
+    assert_eq!(place.vault(&["list-notes"]).well().stderr_text(), "");
 }
 
 #[test]

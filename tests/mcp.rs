@@ -217,7 +217,7 @@ fn garbage_is_survived() {
     let nested = format!(
         r#"{{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{{"name":"read_note","arguments":{{"path":{deep}}}}}}}"#
     );
-    let lines: [&[u8]; 14] = [
+    let lines: [&[u8]; 15] = [
         b"{",
         b"not json",
         b"\xff\xfe\x00",
@@ -226,6 +226,7 @@ fn garbage_is_survived() {
         b"null",
         b"{}",
         b"[]",
+        b"[3141]",
         br#"[{"jsonrpc":"2.0","id":"batched","method":"ping"}]"#,
         br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
         br#"{"jsonrpc":"2.0","method":5}"#,
@@ -239,6 +240,7 @@ fn garbage_is_survived() {
         server.ask("ping", json!({}));
     }
     assert!(server.seen.iter().all(|message| message["id"] != "batched"), "batches are not executed");
+    assert!(server.seen.iter().all(|message| message["id"] != 3141), "what stands in a list is no id");
     assert_eq!(server.answer_to(&json!("deep"))["error"]["code"], -32600);
     server.read("Fern.md");
 }
@@ -371,6 +373,32 @@ fn a_subscription_of_the_stateless_revision_hears_of_switches() {
     place.vault(&["allow", "write"]).well();
     server.ask("tools/call", stateless(json!({"name": "read_note", "arguments": {"path": "Fern.md"}})));
     server.until(|message| message["method"] == "notifications/tools/list_changed");
+}
+
+#[test]
+fn an_idle_client_hears_of_each_change_once() {
+    let place = garden();
+    let (mut greeted, mut subscribed) = (place.hello(&[]), place.server(&[]));
+    greeted.tools();
+    let wanted = stateless(json!({"notifications": {"toolsListChanged": true}}));
+    subscribed.send(&json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": wanted}));
+    subscribed.until(|message| message["method"] == "notifications/subscriptions/acknowledged");
+    subscribed.ask("tools/list", stateless(json!({})));
+    for change in ["allow", "deny", "allow"] {
+        for server in [&mut greeted, &mut subscribed] {
+            server.seen.clear();
+        }
+        place.vault(&[change, "write"]).well();
+        for server in [&mut greeted, &mut subscribed] {
+            server.until(|message| message["method"] == "notifications/tools/list_changed");
+        }
+        assert_eq!(has_tool(&greeted.tools(), "create_note"), change == "allow");
+        subscribed.ask("tools/list", stateless(json!({})));
+        for server in [&greeted, &subscribed] {
+            let told = |message: &&Value| message["method"] == "notifications/tools/list_changed";
+            assert_eq!(server.seen.iter().filter(told).count(), 1, "{:?}", server.seen);
+        }
+    }
 }
 
 #[test]

@@ -431,6 +431,52 @@ fn what_is_too_large_is_read_in_parts() {
 }
 
 #[test]
+fn the_hint_of_what_is_too_large_says_what_works() {
+    let line = "x".repeat(1_100_000);
+    let image = format!("![]({}{})\n", "data:image/png;base64,", "A".repeat(1_100_000));
+    let fixture = vault(&[
+        ("big.md", &"line of text\n".repeat(100_000)),
+        ("line.md", &format!("first\n{line}\nlast\n")),
+        ("line.txt", &format!("first\n{line}\nlast\n")),
+        ("image.md", &image),
+    ]);
+    let said = |tool: &str, arguments: Value| {
+        let refused = fixture.refused(tool, arguments);
+        format!("{}; {}", refused["message"].as_str().unwrap(), refused["hint"].as_str().unwrap())
+    };
+    let whole = said("read_note", json!({"path": "big.md"}));
+    assert!(whole.ends_with("read fewer lines at a time, with `offset` and `limit`"), "{whole}");
+    let half = said("read_note", json!({"path": "big.md", "offset": 5}));
+    assert_eq!(half, whole);
+    for (tool, path, number) in [("read_note", "line.md", 5), ("read_file", "line.txt", 2), ("read_file", "line.md", 2)]
+    {
+        let whole = said(tool, json!({"path": path}));
+        assert!(whole.starts_with(&format!("line {number} of `{path}` alone is larger than")), "{whole}");
+        assert_eq!(said(tool, json!({"path": path, "offset": number, "limit": 1})), whole);
+        let after = fixture.ok(tool, json!({"path": path, "offset": number + 1}));
+        assert!(after["markdown"] == "last\n" || after["content"] == "last\n", "what the hint says works");
+    }
+    assert!(fixture.ok("read_note", json!({"path": "image.md"}))["version"].is_string());
+    let shown = said("read_note", json!({"path": "image.md", "expandBlocks": true}));
+    assert!(shown.contains("without `expandBlocks`"), "{shown}");
+}
+
+#[test]
+fn a_note_above_the_limit_is_changed_with_the_version_that_a_write_answered() {
+    let fixture = vault(&[]);
+    let made = fixture.ok("create_note", json!({"title": "Big", "markdown": "line of text\n".repeat(100_000)}));
+    let part = fixture.ok("read_note", json!({"path": "Big.md", "limit": 5}));
+    assert_eq!(part.get("version"), None);
+    let edit = |version: &Value, old: &str| {
+        let edit = json!({"path": "Big.md", "old_string": old, "new_string": "new", "version": version});
+        fixture.ok("edit_note", edit)["version"].clone()
+    };
+    let all = "line of text\n".repeat(100_000);
+    let version = edit(&made["version"], &all);
+    edit(&version, "new");
+}
+
+#[test]
 fn bytes_that_are_no_text_are_listed_and_never_rewritten() {
     let fixture = vault(&[("good.md", "text\n")]);
     write(fixture.folder.path(), "bad.md", b"caf\xe9\n");
@@ -464,6 +510,76 @@ fn arguments_that_do_not_fit_are_named() {
     assert_eq!(message("create_folder", json!({"path": "a?"})).split(':').next(), Some("`path`"));
     let no_version = json!({"path": "a.md", "markdown": "", "version": null});
     assert_eq!(fixture.code("update_note", no_version), "version_required");
+}
+
+#[test]
+fn a_missing_version_is_asked_for_before_the_note_is_looked_for() {
+    let fixture = vault(&[]);
+    let edit = json!({"path": "missing.md", "old_string": "a", "new_string": "b"});
+    assert_eq!(fixture.code("edit_note", edit), "version_required");
+    let no_text = fixture.refused("update_note", json!({"path": "missing.md"}));
+    assert_eq!(no_text["message"], "`markdown`: is missing");
+    assert_eq!(fixture.code("update_note", json!({"path": "../x.md", "markdown": ""})), "invalid_path");
+    assert_eq!(fixture.code("update_tags", json!({"path": "missing.md", "add": ["a"]})), "not_found");
+}
+
+#[test]
+fn an_empty_path_is_refused_in_words() {
+    let fixture = vault(&[("a.md", "")]);
+    let said = |name: &str, arguments: Value| fixture.refused(name, arguments)["message"].as_str().unwrap().to_owned();
+    for (name, arguments) in [
+        ("read_note", json!({"path": ""})),
+        ("read_file", json!({"path": " "})),
+        ("update_note", json!({"path": "", "markdown": "", "version": "x"})),
+        ("edit_note", json!({"path": "", "old_string": "a", "new_string": "b"})),
+        ("update_tags", json!({"path": "", "add": ["a"]})),
+        ("create_folder", json!({"path": " "})),
+        ("create_note", json!({"title": "T", "folder": " "})),
+        ("list_notes", json!({"folder": " "})),
+        ("list_files", json!({"path": " "})),
+        ("list_folders", json!({"path": " "})),
+    ] {
+        let said = said(name, arguments);
+        assert!(said.ends_with("cannot be used: the path is blank"), "{name}: {said}");
+    }
+    assert_eq!(said("create_folder", json!({"path": ""})), "the vault itself exists already");
+    assert_eq!(said("create_folder", json!({"path": "."})), "the vault itself exists already");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_no_path_can_name_is_not_listed() {
+    let fixture = vault(&[("a.md", ""), ("C:x.md", ""), ("D:/b.md", ""), ("sub/C:y.md", ""), ("ab: c.md", "")]);
+    let rows = |name: &str, key: &str| {
+        let answer = fixture.ok(name, json!({}))[key].take();
+        answer.as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut notes = rows("list_notes", "notes");
+    notes.sort();
+    assert_eq!(notes, ["a.md", "ab: c.md", "sub/C:y.md"]);
+    for path in notes {
+        assert_eq!(fixture.ok("read_note", json!({ "path": path }))["path"], json!(path));
+    }
+    assert_eq!(rows("list_folders", "folders"), ["sub"]);
+    assert_eq!(fixture.code("read_note", json!({"path": "C:x.md"})), "invalid_path");
+}
+
+#[test]
+fn refusals_are_true_in_each_case() {
+    let fixture = vault(&[("a.md", "text\n"), ("broken.md", "---\na: [1\n---\n")]);
+    let said = |name: &str, arguments: Value| {
+        let refused = fixture.refused(name, arguments);
+        format!("{}; {}", refused["message"].as_str().unwrap(), refused["hint"].as_str().unwrap())
+    };
+    let made = said("create_note", json!({"title": "T", "markdown": "---\na: [1\n---\n"}));
+    assert!(made.starts_with("the frontmatter of `T.md` cannot be used: line "), "{made}");
+    assert!(made.contains("in the text you pass"), "{made}");
+    let tagged = said("update_tags", json!({"path": "broken.md", "add": ["x"]}));
+    assert!(tagged.contains("with `edit_note`"), "{tagged}");
+    let invented = json!({"path": "a.md", "markdown": "x", "version": "invented"});
+    assert!(
+        said("update_note", invented).starts_with("`a.md` is not at the version you passed; call `read_note` again")
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::io::Read;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::{Map, Value};
-use vault_core::{Entry, VaultError};
+use vault_core::{Entry, OPERATIONS, VaultError};
 
 /// The argument that the operation itself asks for, because it knows how to get one.
 const VERSION: &str = "version";
@@ -18,7 +18,7 @@ const VERSION: &str = "version";
 pub fn command_of(entry: &Entry) -> Command {
     let schema = (entry.input_schema)();
     let arguments = properties(schema).map(|(name, property)| argument(name, property, is_required(schema, name)));
-    Command::new(dashed(entry.name)).about(entry.description()).args(arguments)
+    Command::new(dashed(entry.name)).about(in_words_of_people(&entry.description())).args(arguments)
 }
 
 /// Returns the request that `matches` of the subcommand of `entry` stands for.
@@ -75,7 +75,7 @@ fn kind(property: &Value) -> Kind {
 fn argument(name: &'static str, property: &'static Value, required: bool) -> Arg {
     let help = property.get("description").and_then(Value::as_str).unwrap_or_default();
     let option = dashed(name);
-    let argument = Arg::new(name).help(help);
+    let argument = Arg::new(name).help(in_words_of_people(help));
     match kind(property) {
         Kind::Flag { default: false } => argument.long(option).action(ArgAction::SetTrue),
         Kind::Flag { default: true } => argument.long(format!("no-{option}")).action(ArgAction::SetTrue),
@@ -119,6 +119,13 @@ pub fn dashed(name: &str) -> String {
     })
 }
 
+/// Returns `text` with the names of commands where it has the names of tools, which is what agents call them.
+pub fn in_words_of_people(text: &str) -> String {
+    OPERATIONS.iter().fold(text.to_owned(), |text, entry| {
+        text.replace(&format!("`{}`", entry.name), &format!("`vault {}`", dashed(entry.name)))
+    })
+}
+
 fn value(name: &str, scalar: Scalar, text: &str, input: &mut Option<impl Read>) -> Result<Value, VaultError> {
     match scalar {
         Scalar::Text if text == "-" => whole_input(name, input).map(Value::String),
@@ -159,6 +166,14 @@ mod tests {
         assert_eq!(dashed("read_note"), "read-note");
         assert_eq!(dashed("expandBlocks"), "expand-blocks");
         assert_eq!(dashed("limit"), "limit");
+    }
+
+    #[test]
+    fn people_read_the_names_of_commands() {
+        let hint = "call `list_notes` or `list_files`; `lists` and read_note stay";
+        let words = "call `vault list-notes` or `vault list-files`; `lists` and read_note stay";
+        assert_eq!(in_words_of_people(hint), words);
+        assert!(OPERATIONS.iter().all(|entry| !in_words_of_people(&format!("`{}`", entry.name)).contains('_')));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use vault_core::VaultError;
 
+use crate::command;
+
 /// Returns the exit code for `refusal`: 2 usage, 3 not found, 4 ambiguous, 5 conflict, 6 permission, 1 anything else.
 pub fn exit_code(refusal: &VaultError) -> u8 {
     match refusal {
@@ -37,7 +39,8 @@ pub fn text_of(refusal: &VaultError) -> String {
     let json = refusal.to_json();
     let fields = json["error"].as_object().into_iter().flatten();
     let others = fields.filter(|(name, _)| !matches!(name.as_str(), "code" | "message" | "hint" | "path"));
-    let mut lines = vec![format!("error: {refusal}"), format!("hint: {}", refusal.hint())];
+    let mut lines =
+        vec![format!("error: {refusal}"), format!("hint: {}", command::in_words_of_people(&refusal.hint()))];
     lines.extend(others.map(|(name, value)| (label(name), value)).map(|(name, value)| match value {
         Value::String(text) if text.contains('\n') => format!("{name}:\n{}", text.trim_end()),
         Value::String(text) => format!("{name}: {text}"),
@@ -50,7 +53,7 @@ pub fn text_of(refusal: &VaultError) -> String {
 /// Lines of a note are counted in the text that callers edit, which may begin with more lines than the file.
 fn label(field: &str) -> &str {
     match field {
-        "lines" => "lines, as `read-note` shows them",
+        "lines" => "lines, as `vault read-note` shows them",
         field => field,
     }
 }
@@ -79,9 +82,18 @@ mod tests {
     }
 
     #[test]
+    fn a_hint_names_the_commands_of_a_person() {
+        let refusal = VaultError::NotFound { what: "note", path: "x".into(), candidates: vec![] };
+        assert!(
+            text_of(&refusal)
+                .ends_with("\nhint: call `vault list-notes` or `vault list-files` for the paths that exist")
+        );
+    }
+
+    #[test]
     fn lines_of_a_note_are_those_that_a_reader_of_it_counts() {
         let refusal = VaultError::NotUnique { path: VaultPath::parse("a.md").unwrap(), lines: vec![5, 9] };
         assert_eq!(exit_code(&refusal), 1);
-        assert!(text_of(&refusal).ends_with("\nlines, as `read-note` shows them: 5, 9"), "{}", text_of(&refusal));
+        assert!(text_of(&refusal).ends_with("\nlines, as `vault read-note` shows them: 5, 9"), "{}", text_of(&refusal));
     }
 }

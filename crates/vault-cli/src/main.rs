@@ -12,7 +12,8 @@ use vault_core::{Call, Entry, OPERATIONS, Vault, VaultError};
 
 const RULES: &str = "\
 A text argument that is `-` is read from standard input; write an argument that begins with a dash after `--`.
-Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (changed, taken or open elsewhere),
+Answers go to standard output; errors, with `--json` too, and the version of a note go to standard error.
+Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (no version, another version, or taken),
 6 not permitted, 1 anything else.";
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn root() -> Command {
     let vault = Arg::new("vault").long("vault").value_name("DIR").value_parser(value_parser!(PathBuf));
     let vault =
         vault.help("Folder of the vault; else what VAULT says, else the nearest one above with a `.vault` folder");
-    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the answer as JSON");
+    let json = Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the answer, or the error, as JSON");
     Command::new("vault")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Read and write the notes of a vault, and say what agents may do in it")

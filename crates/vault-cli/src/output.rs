@@ -11,13 +11,16 @@ use crate::failure;
 /// Where answers go: as JSON for programs, or as text for people.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// Answers and refusals are one line of JSON on standard output.
+    /// An answer is one line of JSON on standard output, a refusal one on standard error.
     pub json: bool,
 }
 
 impl Output {
     /// Prints an answer: `value` as JSON, or `text`.
-    pub fn answer(self, value: impl FnOnce() -> Value, text: impl FnOnce() -> String) -> io::Result<()> {
+    ///
+    /// The version that a text goes with is a line on standard error, so that what reads standard output gets the note and
+    /// nothing else. A reader who went before the end of the text gets none.
+    pub fn answer(self, value: impl Fn() -> Value, text: impl FnOnce() -> String) -> io::Result<()> {
         let stdout = io::stdout();
         let answer = match self.json {
             true => json_line(&value()),
@@ -25,17 +28,27 @@ impl Output {
             false => text(),
         };
         let line_end = if answer.is_empty() || answer.ends_with('\n') { "" } else { "\n" };
-        quiet_when_nobody_reads(write!(stdout.lock(), "{answer}{line_end}").and_then(|()| io::stdout().flush()))
+        let written = write!(stdout.lock(), "{answer}{line_end}").and_then(|()| io::stdout().flush());
+        if self.json || written.is_err() {
+            return quiet_when_nobody_reads(written);
+        }
+        match value()["version"].as_str() {
+            Some(version) => talk(&format!("version: {version}")),
+            None => Ok(()),
+        }
     }
 
-    /// Prints a refusal: as JSON where answers go, or as text on standard error.
+    /// Prints a refusal, as JSON or as text: never where answers go, so that whatever reads them gets none.
     pub fn refusal(self, refusal: &VaultError) -> io::Result<()> {
-        let written = match self.json {
-            true => writeln!(io::stdout(), "{}", json_line(&refusal.to_json())),
-            false => writeln!(io::stderr(), "{}", visible(&failure::text_of(refusal))),
-        };
-        quiet_when_nobody_reads(written)
+        match self.json {
+            true => talk(&json_line(&refusal.to_json())),
+            false => talk(&visible(&failure::text_of(refusal))),
+        }
     }
+}
+
+fn talk(line: &str) -> io::Result<()> {
+    quiet_when_nobody_reads(writeln!(io::stderr(), "{line}"))
 }
 
 /// `vault list-notes | head` is no error: the reader had enough.

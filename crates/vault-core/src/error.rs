@@ -25,11 +25,11 @@ pub enum VaultError {
     /// An argument has a value that the operation does not take.
     #[error("`{argument}`: {problem}")]
     InvalidArgument { argument: String, problem: String },
-    /// The frontmatter block cannot be read as YAML, so it is not changed.
-    #[error("the frontmatter of `{path}` cannot be changed: line {line}: {problem}")]
+    /// The frontmatter block, the file's or the one that was passed, cannot be read as YAML, so it is not written.
+    #[error("the frontmatter of `{path}` cannot be used: line {line}: {problem}")]
     InvalidFrontmatter { path: String, line: usize, problem: String },
     /// The place is taken.
-    #[error("`{path}` exists already")]
+    #[error("{} exists already", named(path))]
     Exists { path: String },
     /// More than one thing fits.
     #[error("`{path}` could mean {} notes", candidates.len())]
@@ -37,8 +37,8 @@ pub enum VaultError {
     /// The operation needs the version of a whole read, and none came.
     #[error("`{path}` can only be changed by whoever has read it: `version` is missing")]
     VersionRequired { path: VaultPath },
-    /// The file changed since it was read.
-    #[error("`{path}` changed since you read it")]
+    /// The file is not what the caller read: it changed, or nobody ever got that version.
+    #[error("`{path}` is not at the version you passed")]
     StaleVersion { path: VaultPath, current: Option<Version>, diff: Option<String> },
     /// A person has the note open with unsaved changes.
     #[error("`{path}` is open in {program} with unsaved changes")]
@@ -160,7 +160,9 @@ impl VaultError {
             VaultError::InvalidPath { problem, .. } => path_hint(problem),
             VaultError::InvalidArgument { argument, .. } => format!("correct `{argument}` and call again"),
             VaultError::InvalidFrontmatter { .. } => {
-                "make the block between the `---` lines valid YAML, one key a line, with `update_note` or `edit_note`".into()
+                "make the block between the `---` lines valid YAML, one key a line: in the text you pass or, where the note \
+                 has it already, with `edit_note`; nothing was written"
+                    .into()
             }
             VaultError::Exists { .. } => "choose another name, or read and change what is there".into(),
             VaultError::VersionRequired { .. } => "read the note first: `read_note` returns its `version`".into(),
@@ -274,6 +276,13 @@ impl VaultError {
             | VaultError::Io { .. }
             | VaultError::Internal { .. } => None,
         }
+    }
+}
+
+fn named(path: &str) -> String {
+    match path {
+        "" | "." => "the vault itself".into(),
+        path => format!("`{path}`"),
     }
 }
 

@@ -47,13 +47,18 @@ pub(crate) fn count(text: &str) -> usize {
     breaks + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// Refuses to return a text that is too long for one answer.
-pub(crate) fn too_large(path: &VaultPath) -> VaultError {
-    VaultError::TooLarge {
-        what: format!("`{path}`, as asked for,"),
-        limit: MAX_WHOLE_NOTE_BYTES,
-        hint: "read it in parts with `offset` and `limit`",
-    }
+/// Refuses to return `text`, which is too long for one answer and begins at line `first` of what `path` holds.
+pub(crate) fn too_large(path: &VaultPath, text: &str, first: usize) -> VaultError {
+    let mut lines = (first..).zip(text.split_inclusive('\n'));
+    let long = lines.find(|(_, line)| line.len() as u64 > MAX_WHOLE_NOTE_BYTES);
+    let (what, hint) = match long {
+        Some((number, _)) => (
+            format!("line {number} of `{path}` alone"),
+            "read the other lines with `offset` and `limit`; a person must break this one",
+        ),
+        None => (format!("`{path}`, as asked for,"), "read fewer lines at a time, with `offset` and `limit`"),
+    };
+    VaultError::TooLarge { what, limit: MAX_WHOLE_NOTE_BYTES, hint }
 }
 
 /// Returns where the line after `n_lines` lines begins.

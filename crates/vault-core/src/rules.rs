@@ -1,4 +1,5 @@
-//! Which paths a vault's `.vaultignore` leaves out. Pure: the file's text comes in as an argument.
+//! Which files on the disk are no part of the vault: those that `.vaultignore` leaves out, and those that no path can
+//! name. Pure: the file's text comes in as an argument.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -28,8 +29,11 @@ impl Rules {
     }
 
     /// Tells whether the rules leave `path` out, by itself or with a folder above it: what lies in a folder that is left
-    /// out cannot be taken in again.
+    /// out cannot be taken in again. What no caller can name, such as `C:x.md` at the top, is left out too.
     pub(crate) fn hide(&self, path: &VaultPath, is_folder: bool) -> bool {
+        if VaultPath::parse(path.as_str()).is_err() {
+            return true;
+        }
         if self.matcher.is_empty() {
             return false;
         }

@@ -1,7 +1,7 @@
 //! The server: which tools there are at this moment, and what a call answers.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -10,12 +10,13 @@ use rmcp::model::{
     SubscriptionFilter, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
-use rmcp::{RoleServer, ServerHandler};
+use rmcp::{Peer, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::task::JoinSet;
 use vault_core::switches::{self, Granted, Switch};
 use vault_core::{Call, Entry, Vault, VaultError};
 
+use crate::lookout::{Changes, Lookout};
 use crate::pool::Pool;
 use crate::profile::Profile;
 use crate::sweeper::Sweeper;
@@ -29,7 +30,8 @@ const CLIENT_NAME_CHARS: usize = 80;
 /// Most characters of a caller's word that an error repeats.
 const QUOTED_CHARS: usize = 64;
 
-/// Answers both eras of the protocol for one vault. Holds nothing about a connection.
+/// Answers both eras of the protocol for one vault. Holds nothing about a connection but whom to tell that the tools
+/// changed.
 pub struct Server {
     vault: Arc<Vault>,
     profile: Profile,
@@ -38,7 +40,9 @@ pub struct Server {
     tools: OnceLock<Vec<Tool>>,
     sweeper: Sweeper,
     /// What was allowed when anybody looked last.
-    allowed: watch::Sender<Option<Allowed>>,
+    allowed: Lookout<Allowed>,
+    /// Tells the client that shook hands; ends with the server.
+    telling: Mutex<JoinSet<()>>,
 }
 
 /// For each of [`Switch::ALL`] at a moment: the switch that must be turned on first, if any.
@@ -54,7 +58,8 @@ impl Server {
             pool: Pool::default(),
             tools: OnceLock::new(),
             sweeper: Sweeper::default(),
-            allowed: watch::Sender::new(None),
+            allowed: Lookout::default(),
+            telling: Mutex::default(),
         }
     }
 
@@ -62,14 +67,32 @@ impl Server {
         self.tools.get_or_init(|| self.profile.entries().iter().map(tool).collect())
     }
 
-    /// Remembers what is allowed now, and tells whether it was otherwise when somebody looked before.
-    fn note_allowed(&self, now: Allowed) -> bool {
-        let mut changed = false;
-        self.allowed.send_if_modified(|seen| {
-            changed = seen.is_some_and(|before| before != now);
-            seen.replace(now) != Some(now)
+    /// Hears of every change of what is allowed, whoever sees it first: a call, or a look once a second.
+    fn changes(&self) -> Changes<Allowed> {
+        let (vault, granted, pool) = (self.vault.clone(), self.granted.clone(), self.pool.clone());
+        self.allowed.listen(move || {
+            let (vault, granted, pool) = (vault.clone(), granted.clone(), pool.clone());
+            let look = move || allowed(&vault, &granted);
+            // Settings that cannot be read change nothing here; the next call says so.
+            async move { pool.run(std::future::pending(), Default::default(), look).await.flatten().ok() }
+        })
+    }
+
+    /// Tells a client that shook hands and knows the tools when they change. A stateless one subscribes.
+    fn tell_of_changes(&self, client: &Peer<RoleServer>) {
+        let mut telling = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
+        if client.peer_info().is_none() || !telling.is_empty() {
+            return;
+        }
+        let (mut changes, client) = (self.changes(), client.clone());
+        telling.spawn(async move {
+            loop {
+                changes.next().await;
+                if client.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
         });
-        changed
     }
 
     /// Clears away, a while after a write, what it replaced, if writing is still allowed then. What other programs saved
@@ -142,7 +165,8 @@ impl ServerHandler for Server {
         let look = move || allowed(&vault, &granted);
         let looked = self.pool.run(context.ct.cancelled(), Default::default(), look).await;
         let allowed = looked.flatten().map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
-        self.note_allowed(allowed);
+        self.allowed.note(allowed);
+        self.tell_of_changes(&context.peer);
         let both = self.profile.entries().iter().zip(self.tools());
         let visible =
             both.filter(|(entry, _)| blocking(&allowed, entry.effect).is_none()).map(|(_, tool)| tool.clone());
@@ -158,10 +182,8 @@ impl ServerHandler for Server {
         if entry.effect != Switch::Read && answer.result.is_error != Some(true) {
             self.sweep_soon();
         }
-        let changed = answer.allowed.is_some_and(|allowed| self.note_allowed(allowed));
-        // Only a client that shook hands takes notices unasked; a client that is gone needs none.
-        if changed && context.peer.peer_info().is_some() {
-            let _gone = context.peer.notify_tool_list_changed().await;
+        if let Some(allowed) = answer.allowed {
+            self.allowed.note(allowed);
         }
         Ok(answer.result.into())
     }
@@ -184,13 +206,16 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut allowed = self.allowed.subscribe();
-        let wanted = subscription.accepted().tools_list_changed == Some(true);
+        if subscription.accepted().tools_list_changed != Some(true) {
+            subscription.cancelled().await;
+            return Ok(());
+        }
+        let mut changes = self.changes();
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                changed = allowed.changed(), if wanted => {
-                    if changed.is_err() || subscription.sink().notify_tool_list_changed().await.is_err() {
+                () = changes.next() => {
+                    if subscription.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }
                 }

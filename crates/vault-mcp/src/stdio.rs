@@ -227,13 +227,15 @@ fn read(line: Line<'_>) -> Read {
             return Read::Refused(ErrorData::invalid_request(problem, None), id_in(ends));
         }
     };
-    if let Ok(message) = serde_json::from_slice(text) {
+    // A list of the right values would be taken for an object.
+    let is_object = text.trim_ascii_start().starts_with(b"{");
+    if let (true, Ok(message)) = (is_object, serde_json::from_slice(text)) {
         return Read::Message(Box::new(message));
     }
     // What is no JSON at all stays without an answer: two programs that answer each other's garbage never stop.
     let refused = |id| Read::Refused(ErrorData::invalid_request("this is not a message of the protocol", None), id);
     match serde_json::from_slice(text) {
-        Ok(Envelope { id: Some(Id::Usable(id)) }) => refused(Some(id)),
+        Ok(Envelope { id: Some(Id::Usable(id)) }) if is_object => refused(Some(id)),
         Ok(_) => refused(None),
         Err(_) if serde_json::from_slice::<IgnoredAny>(text).is_ok() => refused(None),
         Err(_) => Read::Nothing,
@@ -342,6 +344,16 @@ mod tests {
         assert_eq!(id_of(r#"{"method":"x","params":{"id":7,"a":"yyyy"},"jsonrpc":"2.0"}"#), None);
         assert_eq!(id_of(r#"{"method":"x","params":{"a":",\"id\":7}"#), None);
         assert_eq!(id_of(r#"{"method":"x","params":{"a":"yy","id":7}}"#), None);
+    }
+
+    #[test]
+    fn a_list_is_refused_without_an_id_whatever_it_holds() {
+        for list in ["[]", "[1]", r#"["a"]"#, r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, r#"["2.0",1,{}]"#] {
+            assert!(matches!(read(Line::Whole(list.as_bytes())), Read::Refused(_, None)), "{list}");
+        }
+        let wrong = br#"{"jsonrpc":"2.0","id":1}"#;
+        assert!(matches!(read(Line::Whole(wrong)), Read::Refused(_, Some(RequestId::Number(1)))));
+        assert!(matches!(read(Line::Whole(b"[1")), Read::Nothing));
     }
 
     #[tokio::test]

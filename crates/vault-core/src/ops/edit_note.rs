@@ -47,7 +47,7 @@ pub struct EditNoteResponse {
     /// What every change of a note reports.
     #[serde(flatten)]
     pub report: WriteReport,
-    /// How many passages were replaced.
+    /// How many passages were replaced; those in lines that only `read_note` adds change nothing in the file.
     pub replacements: usize,
     /// With `rebase`: what somebody else had changed meanwhile, and was kept (unified diff).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -34,7 +34,7 @@ pub struct ListFolders {
 pub struct ListFoldersResponse {
     /// The folders directly below the one asked for.
     pub folders: Vec<FolderRow>,
-    /// Set when even some of these were left out.
+    /// Set when even some of these were left out: more than one answer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
 }
@@ -56,7 +56,7 @@ pub struct FolderRow {
     // Plain objects in the schema: a recursive type would need `$ref`, which some clients refuse.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub folders: Vec<FolderRow>,
-    /// Set when folders below were left out.
+    /// Set when folders below were left out: call again with this `path` for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncated: Option<bool>,
 }

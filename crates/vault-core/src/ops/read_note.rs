@@ -61,7 +61,7 @@ pub struct ReadNoteResponse {
     pub pinned: bool,
     /// Frontmatter `archived`.
     pub archived: bool,
-    /// When the note was made, RFC 3339: frontmatter `created`, else the file's own time.
+    /// RFC 3339: frontmatter `created`, else the file's birth time, which every write through the vault renews.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created: Option<String>,
     /// When the file changed last, RFC 3339.
@@ -75,7 +75,7 @@ pub struct ReadNoteResponse {
     /// With `since`: the note is still at that version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<bool>,
-    /// Pass it to the tool that changes the note. Only with the whole text.
+    /// Pass it to the tool that changes the note. Only with the whole text, so none above 1 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
     /// First line returned.
@@ -110,8 +110,8 @@ impl Operation for ReadNote {
         }
         // The lines that only the view adds do not make a note larger.
         let size = |text: &String| if range.is_partial() { text.len() } else { text.len().min(stored.text.len()) };
-        if response.markdown.as_ref().is_some_and(|text| size(text) as u64 > MAX_WHOLE_NOTE_BYTES) {
-            return Err(ranges::too_large(&path));
+        if let Some(text) = response.markdown.as_ref().filter(|text| size(text) as u64 > MAX_WHOLE_NOTE_BYTES) {
+            return Err(self.too_large(&path, text, range));
         }
         if is_whole && self.is_unranged() {
             vault.keep_served(&path, &stored.version, &stored.text);
@@ -124,6 +124,16 @@ impl Operation for ReadNote {
 impl ReadNote {
     fn view_options(&self) -> ViewOptions {
         ViewOptions { expand_blocks: self.expand_blocks, ..ViewOptions::default() }
+    }
+
+    fn too_large(&self, path: &VaultPath, text: &str, range: Range) -> VaultError {
+        match ranges::too_large(path, text, range.first) {
+            VaultError::TooLarge { what, limit, .. } if self.expand_blocks => {
+                let hint = "read it without `expandBlocks`, or other lines with `offset` and `limit`";
+                VaultError::TooLarge { what, limit, hint }
+            }
+            refusal => refusal,
+        }
     }
 
     /// A range that covers everything is a whole read, unless `since` kept the text from being sent.
