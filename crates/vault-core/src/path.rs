@@ -239,12 +239,13 @@ pub fn folded(text: &str) -> String {
     caseless::default_case_fold_str(&composed(text))
 }
 
-/// `C:x`, `C:/x` and `file:…`: a single letter or a known scheme before the first colon. `note: draft.md` is a name.
+/// `C:x`, `C:/x` and `file://…`: a single letter or a scheme before the first colon. `note: draft.md` is a name, and so
+/// is `Q: why.md` where drives have no letters.
 fn has_drive_letter(text: &str) -> bool {
     let Some((before, after)) = text.split_once(':') else { return false };
     let letter = before.len() == 1 && before.bytes().all(|byte| byte.is_ascii_alphabetic());
     let scheme = after.starts_with("//") && !before.is_empty() && before.bytes().all(|b| b.is_ascii_alphanumeric());
-    letter || scheme
+    letter && (cfg!(windows) || !after.starts_with(' ')) || scheme
 }
 
 fn split_extension(name: &str) -> (&str, &str) {
@@ -265,6 +266,7 @@ mod tests {
             (" ", PathProblem::Empty),
             ("/etc/passwd", PathProblem::Absolute),
             ("C:/x.md", PathProblem::DriveLetter),
+            ("C:x.md", PathProblem::DriveLetter),
             ("file://x.md", PathProblem::DriveLetter),
             ("a\\b.md", PathProblem::Backslash),
             ("a/../b.md", PathProblem::DotDot),
@@ -285,6 +287,7 @@ mod tests {
 
     #[test]
     fn odd_but_honest_names_are_paths() {
+        assert_eq!(VaultPath::parse("Q: why.md").is_ok(), !cfg!(windows));
         for text in ["note: draft.md", "日本/旅.md", "a b/c.d.md", "~/x.md", "..a.md".trim_start_matches('.'), "CON.md"]
         {
             assert_eq!(VaultPath::parse(text).unwrap().as_str(), text);

@@ -49,8 +49,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let server = Server::new(vault, arguments.profile, Granted(arguments.allow));
-    match start(server) {
+    let ending = Ending::default();
+    let server = Server::new(vault, arguments.profile, Granted(arguments.allow), ending.clone());
+    match start(server, ending) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("vault-mcp: {error:#}");
@@ -59,9 +60,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn start(server: Server) -> anyhow::Result<()> {
+fn start(server: Server, ending: Ending) -> anyhow::Result<()> {
     let runtime = runtime().context("starting failed")?;
-    let ended = runtime.block_on(serve(server));
+    let ended = runtime.block_on(serve(server, ending));
     // A thread may still wait for input that never comes; the end of the process ends it.
     runtime.shutdown_background();
     ended
@@ -73,8 +74,7 @@ fn runtime() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(MAX_RUNNING + 2).build()
 }
 
-async fn serve(server: Server) -> anyhow::Result<()> {
-    let ending = Ending::default();
+async fn serve(server: Server, ending: Ending) -> anyhow::Result<()> {
     let asked = asked_to_end()?;
     let (input, output) = stdio::standard_streams();
     let transport = Stdio::new(input, output, ending.clone());

@@ -19,6 +19,7 @@ use vault_core::{Call, Entry, Vault, VaultError};
 use crate::lookout::{Changes, Lookout};
 use crate::pool::Pool;
 use crate::profile::Profile;
+use crate::stdio::Ending;
 use crate::sweeper::Sweeper;
 
 /// How long a call may take before it is `timeout`: a little less than clients wait.
@@ -43,14 +44,15 @@ pub struct Server {
     allowed: Lookout<Allowed>,
     /// Tells the client that shook hands; ends with the server.
     telling: Mutex<JoinSet<()>>,
+    ending: Ending,
 }
 
 /// For each of [`Switch::ALL`] at a moment: the switch that must be turned on first, if any.
 type Allowed = [Option<Switch>; Switch::ALL.len()];
 
 impl Server {
-    /// Makes a server that publishes `profile` and was started with the switches `granted`.
-    pub fn new(vault: Vault, profile: Profile, granted: Granted) -> Server {
+    /// Makes a server that publishes `profile` and was started with the switches `granted`. Its session ends with `ending`.
+    pub fn new(vault: Vault, profile: Profile, granted: Granted, ending: Ending) -> Server {
         Server {
             vault: Arc::new(vault),
             profile,
@@ -60,6 +62,7 @@ impl Server {
             sweeper: Sweeper::default(),
             allowed: Lookout::default(),
             telling: Mutex::default(),
+            ending,
         }
     }
 
@@ -206,21 +209,26 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
-        if subscription.accepted().tools_list_changed != Some(true) {
-            subscription.cancelled().await;
-            return Ok(());
-        }
-        let mut changes = self.changes();
+        let mut changes = (subscription.accepted().tools_list_changed == Some(true)).then(|| self.changes());
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                () = changes.next() => {
+                // The protocol library waits seconds for what is in flight when the session ends.
+                () = self.ending.ended() => return Ok(()),
+                () = next(changes.as_mut()) => {
                     if subscription.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
                     }
                 }
             }
         }
+    }
+}
+
+async fn next(changes: Option<&mut Changes<Allowed>>) {
+    match changes {
+        Some(changes) => changes.next().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -281,44 +289,85 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "a test makes folders and looks at what is left there")]
 mod tests {
+    use std::path::Path;
+
     use rmcp::ServiceExt;
     use serde_json::json;
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
 
     use super::*;
-    use crate::{Ending, Stdio};
+    use crate::Stdio;
 
     /// Serves one call in a vault that has nothing of ours but a folder to sweep, and tells whether it was swept there in
     /// the hours after: that takes the lock.
     async fn is_swept_after(granted: &[Switch], tool: &str, arguments: Value) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let hidden = folder.path().join(".vault");
-        let server = Server::new(Vault::open(folder.path()).unwrap(), Profile::Notes, Granted(granted.to_vec()));
-        let (client, ours) = tokio::io::duplex(1 << 20);
-        let (input, output) = tokio::io::split(ours);
-        let serving = tokio::spawn(async move {
-            let session = server.serve(Stdio::new(input, output, Ending::default())).await.unwrap();
-            session.waiting().await.unwrap();
-        });
-        let (answers, mut requests) = tokio::io::split(client);
+        let mut session = Session::of(folder.path(), granted);
         let hello =
             json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        let mut answers = BufReader::new(answers).lines();
-        for (id, method, params) in
-            [(1, "initialize", hello), (2, "tools/call", json!({"name": tool, "arguments": arguments}))]
-        {
-            let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-            requests.write_all(format!("{request}\n").as_bytes()).await.unwrap();
-            answers.next_line().await.unwrap().unwrap();
-        }
+        session.ask("initialize", hello).await;
+        session.ask("tools/call", json!({"name": tool, "arguments": arguments})).await;
         if hidden.exists() {
             std::fs::remove_dir_all(&hidden).unwrap();
         }
         std::fs::create_dir_all(hidden.join("tmp")).unwrap();
         tokio::time::sleep(Duration::from_secs(3600)).await;
-        drop((requests, answers));
-        serving.await.unwrap();
+        session.end().await;
         hidden.join("lock").exists()
+    }
+
+    struct Session {
+        requests: WriteHalf<DuplexStream>,
+        answers: Lines<BufReader<ReadHalf<DuplexStream>>>,
+        serving: JoinHandle<()>,
+    }
+
+    impl Session {
+        fn of(folder: &Path, granted: &[Switch]) -> Session {
+            let (vault, ending) = (Vault::open(folder).unwrap(), Ending::default());
+            let server = Server::new(vault, Profile::Notes, Granted(granted.to_vec()), ending.clone());
+            let (client, ours) = tokio::io::duplex(1 << 20);
+            let (input, output) = tokio::io::split(ours);
+            let serving = tokio::spawn(async move {
+                let session = server.serve(Stdio::new(input, output, ending)).await.unwrap();
+                session.waiting().await.unwrap();
+            });
+            let (answers, requests) = tokio::io::split(client);
+            Session { requests, answers: BufReader::new(answers).lines(), serving }
+        }
+
+        /// Sends a request and waits for one message.
+        async fn ask(&mut self, method: &str, params: Value) -> String {
+            let request = json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params});
+            self.requests.write_all(format!("{request}\n").as_bytes()).await.unwrap();
+            self.answers.next_line().await.unwrap().unwrap()
+        }
+
+        async fn end(mut self) {
+            self.requests.shutdown().await.unwrap();
+            self.serving.await.unwrap();
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_subscription_does_not_outlive_its_client() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut session = Session::of(folder.path(), &[]);
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        session.ask("tools/list", json!({"_meta": meta})).await;
+        let wanted = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+        let told = session.ask("subscriptions/listen", wanted).await;
+        assert!(told.contains("acknowledged"), "{told}");
+        let begin = Instant::now();
+        session.end().await;
+        assert_eq!(begin.elapsed(), Duration::ZERO, "by the paused clock: nothing waits for a time");
     }
 
     #[tokio::test(start_paused = true)]

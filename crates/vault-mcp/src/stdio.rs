@@ -29,7 +29,7 @@ const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
 /// Requests that wait for their answers, in bytes; above that no further one is read.
 const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
-/// Asks a session to end: what is in flight is still answered, nothing new is read.
+/// The end of a session, asked for or come by itself: what is in flight is still answered, nothing new is read.
 #[derive(Debug, Clone, Default)]
 pub struct Ending(Arc<watch::Sender<bool>>);
 
@@ -39,7 +39,7 @@ impl Ending {
         self.0.send_replace(true);
     }
 
-    /// Waits until someone asks.
+    /// Waits until someone asks, or the client is gone.
     pub async fn ended(&self) {
         let waited = self.0.subscribe().wait_for(|ended| *ended).await.is_ok();
         debug_assert!(waited, "the sender lives as long as self");
@@ -78,7 +78,7 @@ where
 
     async fn next_line(&mut self) -> Option<Line<'_>> {
         let mut unsent = self.output.unsent.subscribe();
-        tokio::select! {
+        let line = tokio::select! {
             biased;
             () = self.output.ending.ended() => None,
             line = async {
@@ -87,7 +87,11 @@ where
                 // An error of the stream is the end of it.
                 self.lines.next().await.ok()?
             } => line,
+        };
+        if line.is_none() {
+            self.output.ending.end();
         }
+        line
     }
 }
 

@@ -209,7 +209,7 @@ impl Store {
         match self.disk.read(at, 0, limit) {
             Ok((bytes, stat)) => Ok(Content { version: Version::of(&bytes), bytes, stat }),
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                let hint = "read a part of it, or let a person split it";
+                let hint = "let a person split it: nothing so large is opened";
                 Err(VaultError::TooLarge { what: format!("`{path}`"), limit, hint })
             }
             Err(error) => Err(self.refusal(path, Doing::Reading, error)),
