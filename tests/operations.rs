@@ -217,6 +217,22 @@ fn an_element_survives_a_rewrite_by_its_placeholder_and_goes_with_it() {
 }
 
 #[test]
+fn a_write_answers_the_elements_that_the_note_has() {
+    let fixture = vault(&[("a.md", "Intro\n")]);
+    let ids = || -> Vec<String> {
+        let read = fixture.markdown("a.md");
+        read.split("vault-block id=").skip(1).map(|rest| rest.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let sent = "Intro\n\n```chart\ntitle: Sales\n```\n";
+    let first = json!({"path": "a.md", "markdown": sent, "version": fixture.version("a.md")});
+    let first = fixture.ok("update_note", first);
+    assert_eq!((&first["placeholders"], ids().len()), (&json!(ids()), 1));
+    let more = json!({"path": "a.md", "old_string": "Intro\n", "new_string": "```vega\n{}\n```\n", "version": first["version"]});
+    let edited = fixture.ok("edit_note", more);
+    assert_eq!((&edited["placeholders"], ids().len()), (&json!(ids()), 2));
+}
+
+#[test]
 fn a_new_note_never_takes_a_place_that_is_taken() {
     let fixture = vault(&[("Trip.md", "old\n"), ("sub/cafe\u{301}.md", "old\n")]);
     let made = fixture.ok("create_note", json!({"title": "trip", "markdown": "new"}));

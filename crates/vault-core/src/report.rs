@@ -72,7 +72,7 @@ pub(crate) fn write_report(
     WriteReport {
         path: path.to_string(),
         title: title(path, Some(&draft.document)),
-        placeholders: merged.placeholders,
+        placeholders: draft.document.elements.iter().map(|element| element.id.clone()).collect(),
         dropped_blocks: dropped.collect(),
         version: Some(saved.version),
         ignored_frontmatter_keys: merged.ignored_keys,
