@@ -24,7 +24,7 @@ pub struct WriteReport {
     pub title: String,
     /// Ids of the elements that the note has, each shown as a placeholder.
     pub placeholders: Vec<String>,
-    /// Elements whose placeholder was missing in the new text: they went with it.
+    /// Elements that the new text no longer has, neither by placeholder nor written out.
     pub dropped_blocks: Vec<DroppedBlock>,
     /// Version of the note now; none when the text you hold is not the present one.
     #[serde(skip_serializing_if = "Option::is_none")]
