@@ -217,6 +217,61 @@ fn an_element_survives_a_rewrite_by_its_placeholder_and_goes_with_it() {
 }
 
 #[test]
+fn a_text_that_was_stored_is_stored_again_although_equal_elements_went() {
+    let chart = "```chart\ntitle: Sales\n```\n";
+    let fixture = vault(&[("a.md", &format!("{chart}\n{chart}\nEnd\n"))]);
+    let read = fixture.markdown("a.md");
+    let sent = &read[read.rfind("```vault-block").unwrap()..];
+    let update = |markdown: &str, version: &Value| {
+        fixture.ok("update_note", json!({"path": "a.md", "markdown": markdown, "version": version}))
+    };
+    let first = update(sent, &fixture.version("a.md"));
+    assert_eq!(first["droppedBlocks"].as_array().unwrap().len(), 1);
+    let again = update(sent, &first["version"]);
+    assert_eq!(
+        (&again["version"], &again["droppedBlocks"], &again["operation"]),
+        (&first["version"], &json!([]), &Value::Null)
+    );
+    let edit = json!({"path": "a.md", "old_string": "End", "new_string": "Fin", "version": first["version"]});
+    let edited = fixture.ok("edit_note", edit);
+    let held = sent.replace("End", "Fin");
+    assert_eq!(update(&held, &edited["version"])["version"], edited["version"]);
+    assert_eq!(fixture.text("a.md"), format!("{chart}\nFin\n"));
+}
+
+#[test]
+fn a_write_answers_the_elements_that_the_note_has() {
+    let fixture = vault(&[("a.md", "Intro\n")]);
+    let ids = || -> Vec<String> {
+        let read = fixture.markdown("a.md");
+        read.split("vault-block id=").skip(1).map(|rest| rest.split(' ').next().unwrap().to_owned()).collect()
+    };
+    let sent = "Intro\n\n```chart\ntitle: Sales\n```\n";
+    let first = json!({"path": "a.md", "markdown": sent, "version": fixture.version("a.md")});
+    let first = fixture.ok("update_note", first);
+    assert_eq!((&first["placeholders"], ids().len()), (&json!(ids()), 1));
+    let more = json!({"path": "a.md", "old_string": "Intro\n", "new_string": "```vega\n{}\n```\n", "version": first["version"]});
+    let edited = fixture.ok("edit_note", more);
+    assert_eq!((&edited["placeholders"], ids().len()), (&json!(ids()), 2));
+}
+
+#[test]
+fn an_element_that_is_written_out_again_is_not_dropped() {
+    let fixture = vault(&[("a.md", "Intro\n")]);
+    let sent = "Intro\n\n```chart\ntitle: Sales\n```\n";
+    let update = |path: &str, version: &Value| {
+        fixture.ok("update_note", json!({"path": path, "markdown": sent, "version": version}))
+    };
+    let updated = update("a.md", &fixture.version("a.md"));
+    let made = fixture.ok("create_note", json!({"title": "B", "markdown": sent}));
+    for (path, written) in [("a.md", updated), ("B.md", made)] {
+        let again = update(path, &written["version"]);
+        assert_eq!((&again["version"], &again["droppedBlocks"]), (&written["version"], &json!([])));
+        assert_eq!(again["placeholders"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn a_new_note_never_takes_a_place_that_is_taken() {
     let fixture = vault(&[("Trip.md", "old\n"), ("sub/cafe\u{301}.md", "old\n")]);
     let made = fixture.ok("create_note", json!({"title": "trip", "markdown": "new"}));

@@ -24,7 +24,7 @@ pub struct WriteReport {
     pub title: String,
     /// Ids of the elements that the note has, each shown as a placeholder.
     pub placeholders: Vec<String>,
-    /// Elements whose placeholder was missing in the new text: they went with it.
+    /// Elements that the new text no longer has, neither by placeholder nor written out.
     pub dropped_blocks: Vec<DroppedBlock>,
     /// Version of the note now; none when the text you hold is not the present one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub(crate) fn write_report(
     WriteReport {
         path: path.to_string(),
         title: title(path, Some(&draft.document)),
-        placeholders: merged.placeholders,
+        placeholders: draft.document.elements.iter().map(|element| element.id.clone()).collect(),
         dropped_blocks: dropped.collect(),
         version: Some(saved.version),
         ignored_frontmatter_keys: merged.ignored_keys,

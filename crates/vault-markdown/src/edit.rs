@@ -61,7 +61,7 @@ pub fn edit(stored: &str, old: &str, new: &str, replace_all: bool, options: &Vie
     if matches[0].start < shown.header_len {
         check_header(&shown, &matches[0], &edited.text)?;
     }
-    let merged = merge::store(&shown, &edited.text, options, |body_start| edited.origins(&shown, body_start))?;
+    let merged = merge::store(&shown, &edited.text, options, |body_start, _| edited.origins(&shown, body_start))?;
     Ok(Merged { replacements, ..merged })
 }
 

@@ -1,6 +1,7 @@
 //! Taking a changed view back: what the caller did not change keeps its exact bytes.
 
 mod body;
+mod equals;
 mod header;
 mod placeholders;
 
@@ -22,9 +23,7 @@ pub struct Merged {
     pub replacements: usize,
     /// Managed keys that the new block held; they were not changed.
     pub ignored_keys: Vec<String>,
-    /// Ids of the elements whose placeholders are still there.
-    pub placeholders: Vec<String>,
-    /// Elements whose placeholders are gone, and so are they.
+    /// Elements that the text had and has no more, neither by placeholder nor written out; equal ones are counted.
     pub dropped: Vec<DroppedBlock>,
 }
 
@@ -45,7 +44,7 @@ pub enum MergeError {
     UnknownBlock {
         /// The id in the placeholder.
         id: String,
-        /// It is known, but was used before.
+        /// It is known, but was used before, or is what an element carries that is written out.
         twice: bool,
     },
     /// The fence of a placeholder is never closed.
@@ -91,7 +90,7 @@ impl From<FrontmatterError> for MergeError {
 /// A view that was not changed gives `stored`, byte for byte. Lines that are in both keep their stored bytes; new ones
 /// take the file's dominant line ending. A block at the start replaces the own keys, an empty one removes them, none
 /// keeps them; managed keys stay where they are. Refuses placeholders that are unknown or there twice, and frontmatter
-/// that does not parse.
+/// that does not parse. What was stored may be taken back again: it gives the same text, whatever the elements go by now.
 ///
 /// ```
 /// use vault_markdown::{ViewOptions, merge};
@@ -108,7 +107,9 @@ pub fn merge(stored: &str, new_text: &str, options: &ViewOptions) -> Result<Merg
     if new == shown.view.text {
         return Ok(unchanged(&shown));
     }
-    store(&shown, new, options, |body_start| body_origins(&shown, &new[body_start..]))
+    store(&shown, new, options, |body_start, placeholders| {
+        body_origins(&shown, &placeholders.as_shown(&shown, &new[body_start..]))
+    })
 }
 
 /// `text` with `\n` line ends, as the view has them, unless the view itself holds `\r\n`.
@@ -117,11 +118,7 @@ pub(crate) fn incoming<'t>(text: &'t str, view: &str) -> Cow<'t, str> {
 }
 
 pub(crate) fn unchanged(shown: &Shown) -> Merged {
-    Merged {
-        text: shown.stored.to_owned(),
-        placeholders: shown.elements.iter().map(|element| element.id.clone()).collect(),
-        ..Merged::default()
-    }
+    Merged { text: shown.stored.to_owned(), ..Merged::default() }
 }
 
 /// Where the lines of a new body come from, by comparison with the old one.
@@ -141,20 +138,19 @@ pub(crate) fn store(
     shown: &Shown,
     new: &str,
     options: &ViewOptions,
-    origins: impl FnOnce(usize) -> Vec<Origin>,
+    origins: impl FnOnce(usize, &Placeholders) -> Vec<Origin>,
 ) -> Result<Merged, MergeError> {
     let ending = lines::dominant_ending(shown.stored);
     let header = header::merge(shown, new, ending)?;
     let new_body = &new[header.body_start..];
     let placeholders = Placeholders::find(shown, new_body, options)?;
-    let body = body::rebuild(shown, new_body, &origins(header.body_start), &placeholders, ending);
+    let body = body::rebuild(shown, new_body, &origins(header.body_start, &placeholders), &placeholders, ending);
     placeholders.check_contents(shown, &body, options)?;
     let bom = &shown.stored[..lines::bom_len(shown.stored)];
     Ok(Merged {
         text: join(bom, &header.block, &body, ending),
         replacements: 0,
         ignored_keys: header.ignored_keys,
-        placeholders: placeholders.kept(shown),
         dropped: placeholders.dropped(shown),
     })
 }

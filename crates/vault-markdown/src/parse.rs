@@ -16,7 +16,9 @@ use crate::lines;
 use crate::links::{self, Link, LinkKind, Spelling};
 use crate::tags;
 use comments::Comments;
-pub(crate) use elements::{DEFAULT_KINDS, id_among_equals};
+pub(crate) use elements::{
+    DEFAULT_KINDS, INLINE_PREFIX, OwnBytes, inline_placeholders, own_bytes, possible_ids, stem, unnumbered,
+};
 use elements::{Fence, assign_ids, image_element};
 use outline::{block_id, close_sections};
 

@@ -2,12 +2,13 @@
 //!
 //! Line ends are `\n`, the byte-order mark is gone, managed keys are hidden, elements are placeholders.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::document::Element;
+use crate::document::{Document, Element};
 use crate::frontmatter::{self, Entry, Frontmatter, FrontmatterProblem, FrontmatterState, MANAGED_KEYS};
 use crate::lines;
-use crate::parse::{self, DEFAULT_KINDS};
+use crate::parse::{self, DEFAULT_KINDS, INLINE_PREFIX};
 
 /// The line that a note without a `type` of its own is shown with.
 pub(crate) const DEFAULT_TYPE_LINE: &str = "type: Note\n";
@@ -106,13 +107,18 @@ pub(crate) struct Shown<'a> {
     pub(crate) frontmatter: Option<Frontmatter>,
     pub(crate) body: Range<usize>,
     pub(crate) elements: Vec<Element>,
+    /// Ids in the stored text itself that look like those of inline placeholders.
+    pub(crate) literals: HashSet<String>,
+    /// Ids of stored `vault-block` fences that are never closed, and so are text.
+    pub(crate) open_blocks: Vec<String>,
 }
 
 impl<'a> Shown<'a> {
     pub(crate) fn of(stored: &'a str, options: &ViewOptions) -> Shown<'a> {
         let frontmatter = frontmatter::read(stored);
         let start = frontmatter.as_ref().map_or(lines::bom_len(stored), |block| block.span.end);
-        let elements = elements(stored, start, options);
+        let Document { elements, links, open_blocks, .. } = parsed(stored, start, options);
+        let literals = parse::inline_placeholders(stored, &links).map(|(id, _)| id.to_owned()).collect();
         let mut out = Builder::default();
         match &frontmatter {
             Some(block) => show_block(&mut out, stored, block),
@@ -131,20 +137,24 @@ impl<'a> Shown<'a> {
             elements: elements.iter().map(shown).collect(),
             runs: out.runs,
         };
-        Shown { stored, view, header_len, frontmatter, body: start..stored.len(), elements }
+        Shown { stored, view, header_len, frontmatter, body: start..stored.len(), elements, literals, open_blocks }
     }
 }
 
-/// The elements of the body; a look at the bytes spares most notes the parse.
-fn elements(stored: &str, start: usize, options: &ViewOptions) -> Vec<Element> {
-    let body = &stored[start..];
-    let has_fence = || body.contains("```") || body.contains("~~~");
-    let has_kind = || options.kinds.iter().any(|kind| body.contains(kind.as_str()));
-    let may_hold = (body.contains("data:") && body.contains("![")) || (has_fence() && has_kind());
-    if options.expand_blocks || !may_hold {
-        return Vec::new();
+/// The body, as far as elements are in it; a look at the bytes spares most notes the parse.
+fn parsed(stored: &str, start: usize, options: &ViewOptions) -> Document {
+    if options.expand_blocks || !may_hold_elements(&stored[start..], &options.kinds) {
+        return Document::default();
     }
-    parse::body(stored, start, &options.kinds).elements
+    parse::body(stored, start, &options.kinds)
+}
+
+/// Whether there may be elements or placeholders in a body.
+pub(crate) fn may_hold_elements<K: AsRef<str>>(body: &str, kinds: &[K]) -> bool {
+    let has_fence = || body.contains("```") || body.contains("~~~");
+    let has_kind = || kinds.iter().any(|kind| body.contains(kind.as_ref()));
+    let has_image = || body.contains("data:") || body.contains(INLINE_PREFIX);
+    (body.contains("![") && has_image()) || (has_fence() && has_kind())
 }
 
 fn show_block(out: &mut Builder, stored: &str, block: &Frontmatter) {
@@ -185,7 +195,7 @@ fn show_body(out: &mut Builder, stored: &str, start: usize, elements: &[Element]
         if element.inline {
             out.stored(&stored[at..element.inner.start], line);
             line += stored[at..element.inner.start].matches('\n').count();
-            out.text.push_str(&format!("vault-block:{}", element.id));
+            out.text.push_str(&format!("{INLINE_PREFIX}{}", element.id));
             at = element.inner.end;
             continue;
         }

@@ -157,7 +157,6 @@ fn elements_are_placeholders_that_carry_them_through() {
     let moved = "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   ```\nB\n";
     let merged = merged(stored, moved);
     assert_eq!(merged.text, "> - ```vault-block id=c1 kind=chart\n>   Sales by quarter\n>   {\"a\": 1}\n>   ```\nB\n");
-    assert_eq!(merged.placeholders, ["c1"]);
     assert_eq!(merged.dropped, [DroppedBlock { id: "drawio-c87add6c".into(), label: "drawio".into() }]);
     for (was, is) in [
         ("Sales by quarter", "Another label"),
@@ -371,7 +370,7 @@ fn a_placeholder_inside_code_is_dropped_and_reported() {
             format!("`````\n{body}"),
         ] {
             let merged = merged(stored, &new);
-            assert_eq!((merged.dropped, merged.placeholders), (vec![dropped.clone()], vec![]), "{new}");
+            assert_eq!(merged.dropped, std::slice::from_ref(&dropped), "{new}");
         }
     }
 }
@@ -486,4 +485,80 @@ fn an_id_that_is_held_stays_valid_when_its_namesake_goes() {
     let after = merged(&stored, &held).text;
     assert_eq!(after, block("PAY2"));
     assert_eq!(merged(&after, &format!("{held}More.\n")).text, format!("{after}More.\n"));
+}
+
+/// The placeholders of a note's only blocks, each as the view shows it.
+fn placeholders(stored: &str) -> Vec<String> {
+    let text = shown(stored);
+    let body = text.strip_prefix("---\ntype: Note\n---\n").expect("a note without a block of its own");
+    body.split_inclusive('\n').collect::<Vec<_>>().chunks(3).map(<[&str]>::concat).collect()
+}
+
+#[test]
+fn equal_elements_stand_for_each_other_in_a_text_that_was_stored() {
+    let chart = "```chart\na\n```\n";
+    let stored = chart.repeat(3);
+    let held = placeholders(&stored);
+    for (kept, dropped) in [(vec![1, 2], vec![0]), (vec![0, 2], vec![1]), (vec![2, 1], vec![0]), (vec![2], vec![0, 1])]
+    {
+        let sent: String = kept.iter().map(|index| held[*index].as_str()).collect();
+        let first = merged(&stored, &sent);
+        assert_eq!(first.text, chart.repeat(kept.len()));
+        let ids = view(&stored, &ViewOptions::default()).elements.into_iter().map(|element| element.id);
+        let gone: Vec<String> =
+            ids.enumerate().filter(|(index, _)| dropped.contains(index)).map(|(_, id)| id).collect();
+        assert_eq!(first.dropped.into_iter().map(|block| block.id).collect::<Vec<_>>(), gone);
+        let again = merged(&first.text, &sent);
+        assert_eq!((again.text, again.dropped), (first.text.clone(), vec![]), "{sent}");
+        assert_eq!(merged(&first.text, &format!("{chart}{sent}More.\n")).text, format!("{chart}{}More.\n", first.text));
+    }
+    let last = merged(&stored, &held[2]).text;
+    assert!(matches!(refused(&last, &held[1..].concat()), MergeError::UnknownBlock { twice: false, .. }));
+    let other = "```chart\nb\n```\n";
+    assert!(matches!(refused(other, &held[1]), MergeError::UnknownBlock { twice: false, .. }));
+}
+
+#[test]
+fn an_element_that_carries_the_id_of_a_placeholder_is_refused() {
+    let stored = "```chart\na\n```\n".repeat(2);
+    let held = placeholders(&stored).concat();
+    for element in view(&stored, &ViewOptions::default()).elements {
+        let other = format!("```chart id={}\nb\n```\n", element.id);
+        assert_eq!(
+            refused(&stored, &(held.clone() + &other)),
+            MergeError::UnknownBlock { id: element.id, twice: true }
+        );
+    }
+    let own = "```chart id=own\na\n```\n";
+    assert_eq!(merged(own, &(placeholders(own).concat() + own)).text, own.repeat(2));
+}
+
+#[test]
+fn an_element_that_is_written_out_is_not_dropped() {
+    let chart = "> ```chart\n> a\n> ```\n";
+    let image = format!("![x](data:image/png;base64,{})\n", "A".repeat(300));
+    for element in [chart, &image] {
+        let sent = format!("Text.\n\n{element}");
+        let first = merged("Text.\n", &sent);
+        assert_eq!((first.text.as_str(), first.dropped), (sent.as_str(), vec![]));
+        let again = merged(&sent, &sent);
+        assert_eq!((again.text, again.dropped), (sent.clone(), vec![]));
+        let one_less = merged(&format!("{sent}\n{element}"), &sent);
+        assert_eq!(one_less.dropped.len(), 1);
+    }
+    // Another closing fence makes another element.
+    assert_eq!(merged("```chart\na\n```\n", "```chart\na\n````\n").dropped.len(), 1);
+    let mixed = "one\r\n\n```chart\r\na\n```\n";
+    assert_eq!(merged(mixed, "one\n\n```chart\na\n```\nmore\n").text, format!("{mixed}more\n"));
+}
+
+#[test]
+fn ids_that_are_told_apart_by_longer_hashes_stay_valid_when_others_go() {
+    let stored: String = (0..2_000).map(|n| format!("```vault-block id=c1 kind=sum\nTotal\n{n}\n```\n")).collect();
+    let sent: String = placeholders(&stored).into_iter().step_by(2).collect();
+    assert!(
+        sent.lines().any(|line| line.starts_with("```v") && line.len() > "```vault-block id=c1-1234 kind=sum".len())
+    );
+    let after = merged(&stored, &sent).text;
+    assert_eq!(merged(&after, &sent).text, after);
 }

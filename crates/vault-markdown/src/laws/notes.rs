@@ -106,8 +106,21 @@ const ELEMENTS: [&str; 9] = [
     "```vega\n```\n",
 ];
 
+/// An image of the same content wherever it stands.
+pub(crate) const TWIN_IMAGE: &str = concat!(
+    "Same ![alt](data:image/png;base64,",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA) more.\n"
+);
+
+/// Elements of different ids, which may be there more than once.
+pub(crate) const TWINS: [&str; 4] =
+    [TWIN_IMAGE, "```chart\na\n```\n", "~~~chart id=own\na\n~~~\n", "````vault-block id=c1 kind=sum\nTotal\n1\n````\n"];
+
 /// Elements that share ids, contents or both.
-pub(crate) const NAMESAKES: [&str; 9] = [
+pub(crate) const NAMESAKES: [&str; 12] = [
     "```vault-block id=c1 kind=sum\nTotal\n1\n```\n",
     "```vault-block id=c1 kind=sum\nTotal\n2\n```\n",
     "```vault-block id=c1 kind=calc\nTotal\n2\n```\n",
@@ -117,12 +130,18 @@ pub(crate) const NAMESAKES: [&str; 9] = [
     "```chart\na\n```\n",
     "```chart x\na\n```\n",
     "```vault-block id=chart-81c4b7f7 kind=sum\nOther\n3\n```\n",
+    "```chart\na\n````\n",
+    "```chart id=c1-2\na\n```\n",
+    "```chart id=chart-81c4b7f7-2\na\n```\n",
 ];
 
 /// A block of the body with its elements.
-fn element_block() -> impl Strategy<Value = String> {
+pub(crate) fn element_block() -> impl Strategy<Value = String> {
     let image = "[a-z]{270}".prop_map(|data| format!("Text ![alt](data:image/png;base64,{data}) more.\n"));
-    prop_oneof![4 => select(&ELEMENTS[..]).prop_map(str::to_owned), 1 => image]
+    let twins = select(
+        &[ELEMENTS[0], ELEMENTS[1], ELEMENTS[3], TWIN_IMAGE, "> ```chart\n>type: bar\n> title: Sales\n> ```\n"][..],
+    );
+    prop_oneof![4 => select(&ELEMENTS[..]).prop_map(str::to_owned), 1 => image, 4 => twins.prop_map(str::to_owned)]
 }
 
 pub(crate) fn plain_block() -> impl Strategy<Value = String> {

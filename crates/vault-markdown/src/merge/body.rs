@@ -97,8 +97,8 @@ impl Rebuild<'_> {
                 self.out.push_str(&self.shown.stored[self.old[line].stored.clone()]);
                 return;
             }
-            Origin::Line(line) | Origin::Ending(line) => self.ending_of(line),
-            Origin::New => self.ending,
+            Origin::Line(line) | Origin::Ending(line) if !self.old[line].in_block => self.ending_of(line),
+            _ => self.ending,
         };
         let mut text = String::new();
         let mut at = range.start;

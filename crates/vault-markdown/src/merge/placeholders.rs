@@ -1,23 +1,26 @@
 //! The placeholders in a new body: which element each stands for, and which elements are gone.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
+use std::str::SplitWhitespace;
 
+use super::equals::{Equals, Mention};
 use super::{DroppedBlock, MergeError};
 use crate::document::{Document, Element};
-use crate::parse::{self, DEFAULT_KINDS};
-use crate::view::{Placeholder, Shown, ViewOptions};
-
-const INLINE_PREFIX: &str = "vault-block:";
+use crate::lines;
+use crate::parse::{self, DEFAULT_KINDS, INLINE_PREFIX};
+use crate::view::{Placeholder, Shown, ViewOptions, may_hold_elements};
 
 /// What stands for an element in the new body. Indices are into [`Shown::elements`].
 #[derive(Default)]
 pub(crate) struct Placeholders {
-    /// Fenced ones, by the byte where their first line starts.
+    /// Fenced ones, and what is written out as it is stored, by the byte where their first line starts.
     pub(super) blocks: HashMap<usize, BlockPlaceholder>,
-    /// Destinations of inline ones, in order, each with its element.
+    /// Destinations of inline ones, placeholders or not, in order, each with its element.
     pub(super) inline: Vec<(Range<usize>, usize)>,
-    used: HashSet<usize>,
+    /// Elements that the new body has, by placeholder or written out.
+    kept: HashSet<usize>,
 }
 
 pub(super) struct BlockPlaceholder {
@@ -28,96 +31,89 @@ pub(super) struct BlockPlaceholder {
     pub(super) closing_prefix: String,
 }
 
+/// A place in the new body where an element stands.
+enum Place<'b> {
+    /// A fenced placeholder.
+    Fence(&'b Element),
+    /// An inline placeholder: its id and the destination that holds it.
+    Image(&'b str, Range<usize>),
+    /// The element itself.
+    Written(&'b Element),
+}
+
 impl Placeholders {
     pub(crate) fn find(shown: &Shown, body: &str, options: &ViewOptions) -> Result<Placeholders, MergeError> {
         let mut found = Placeholders::default();
-        if options.expand_blocks || !body.contains(DEFAULT_KINDS[0]) {
+        let mut kinds: Vec<&str> = options.kinds.iter().map(String::as_str).collect();
+        let is_element = kinds.contains(&DEFAULT_KINDS[0]);
+        kinds.extend((!is_element).then_some(DEFAULT_KINDS[0]));
+        let matters = !shown.elements.is_empty() || body.contains(DEFAULT_KINDS[0]);
+        if options.expand_blocks || !matters || !may_hold_elements(body, &kinds) {
             return Ok(found);
         }
-        let known = known_ids(shown);
-        let document = parse::body(body, 0, &DEFAULT_KINDS[..1]);
-        if let Some(id) = document.open_blocks.iter().find(|id| known.contains_key(id.as_str())) {
+        let document = parse::body(body, 0, &kinds);
+        let equals = Equals::of(shown);
+        let is_placeholder = |id: &&String| is_element || equals.shown_as(id, false).is_some();
+        let mut unclosed = document.open_blocks.iter().filter(is_placeholder);
+        if let Some(id) = unclosed.find(|id| !shown.open_blocks.contains(id)) {
             return Err(MergeError::UnclosedBlock { id: id.clone() });
         }
-        found.blocks(shown, body, &document, &known, options)?;
-        found.inline(shown, body, &document, &known)?;
-        found.inline.sort_by_key(|(destination, _)| destination.start);
+        let places = places(shown, body, &document);
+        let mentions: Vec<Mention> = places.iter().map(|place| place.mention(body)).collect();
+        for (place, element) in places.into_iter().zip(equals.assign(&mentions)?) {
+            found.kept.extend(element);
+            match (place, element) {
+                (Place::Fence(fence), Some(element)) => found.block(shown, body, fence, element)?,
+                (Place::Fence(fence), None) if is_element => return Err(unknown(own_id(fence))),
+                (Place::Image(_, destination), Some(element)) => found.inline.push((destination, element)),
+                (Place::Image(id, _), None) => return Err(unknown(id)),
+                (Place::Written(written), Some(element)) => found.written(shown, body, written, element),
+                (Place::Fence(_) | Place::Written(_), None) => {}
+            }
+        }
         Ok(found)
     }
 
-    fn blocks(
-        &mut self,
-        shown: &Shown,
-        body: &str,
-        document: &Document,
-        known: &HashMap<String, usize>,
-        options: &ViewOptions,
-    ) -> Result<(), MergeError> {
-        let is_element = options.kinds.iter().any(|kind| kind == DEFAULT_KINDS[0]);
-        for fence in document.elements.iter().filter(|element| !element.inline) {
-            let id = fence.own_id.as_deref().unwrap_or_default();
-            match known.get(id).filter(|element| !shown.elements[**element].inline) {
-                Some(element) => {
-                    self.take(id, *element)?;
-                    check_unedited(body, fence, &shown.elements[*element])?;
-                    let line_start = body[..fence.span.start].rfind('\n').map_or(0, |newline| newline + 1);
-                    self.blocks.insert(line_start, BlockPlaceholder::of(body, fence, *element));
-                }
-                None if is_element => return Err(unknown(id)),
-                None => {}
-            }
-        }
+    fn block(&mut self, shown: &Shown, body: &str, fence: &Element, element: usize) -> Result<(), MergeError> {
+        check_unedited(body, fence, &shown.elements[element])?;
+        self.insert(body, fence, element);
         Ok(())
     }
 
-    fn inline(
-        &mut self,
-        shown: &Shown,
-        body: &str,
-        document: &Document,
-        known: &HashMap<String, usize>,
-    ) -> Result<(), MergeError> {
-        for link in &document.links {
-            let destination = link.destination.clone();
-            let is_image = body[link.span.clone()].starts_with("![");
-            let Some(id) = body[destination.clone()].strip_prefix(INLINE_PREFIX).filter(|_| is_image) else { continue };
-            match known.get(id).filter(|element| shown.elements[**element].inline) {
-                Some(element) => {
-                    self.take(id, *element)?;
-                    self.inline.push((destination, *element));
-                }
-                None if shown.stored.contains(&body[destination]) => {}
-                None => return Err(unknown(id)),
-            }
+    /// An element that is written out as it is stored keeps its bytes, like any line.
+    fn written(&mut self, shown: &Shown, body: &str, written: &Element, element: usize) {
+        let of_stored = &shown.elements[element];
+        if written.inline {
+            self.inline.push((written.inner.clone(), element));
+        } else if lines::to_lf(lines_of(shown.stored, of_stored)) == lines_of(body, written) {
+            self.insert(body, written, element);
         }
-        Ok(())
     }
 
-    fn take(&mut self, id: &str, element: usize) -> Result<(), MergeError> {
-        if self.used.insert(element) {
-            return Ok(());
+    fn insert(&mut self, body: &str, fence: &Element, element: usize) {
+        self.blocks
+            .insert(lines::line_around(body, fence.span.start).start, BlockPlaceholder::of(body, fence, element));
+    }
+
+    /// The body with its inline elements as the view shows them.
+    pub(super) fn as_shown<'b>(&self, shown: &Shown, body: &'b str) -> Cow<'b, str> {
+        let mut respelled = String::new();
+        let mut at = 0;
+        for (destination, element) in &self.inline {
+            respelled.extend([&body[at..destination.start], INLINE_PREFIX, &shown.elements[*element].id]);
+            at = destination.end;
         }
-        Err(MergeError::UnknownBlock { id: id.to_owned(), twice: true })
-    }
-
-    /// Ids of the elements that are still there, in stored order.
-    pub(super) fn kept(&self, shown: &Shown) -> Vec<String> {
-        self.used(shown).map(|element| element.id.clone()).collect()
-    }
-
-    fn used<'s>(&'s self, shown: &'s Shown) -> impl Iterator<Item = &'s Element> {
-        let used = shown.elements.iter().enumerate().filter(|(index, _)| self.used.contains(index));
-        used.map(|(_, element)| element)
+        if at == 0 { Cow::Borrowed(body) } else { Cow::Owned(respelled + &body[at..]) }
     }
 
     pub(super) fn dropped(&self, shown: &Shown) -> Vec<DroppedBlock> {
-        let gone = shown.elements.iter().enumerate().filter(|(index, _)| !self.used.contains(index));
+        let gone = shown.elements.iter().enumerate().filter(|(index, _)| !self.kept.contains(index));
         gone.map(|(_, element)| DroppedBlock { id: element.id.clone(), label: element.label.clone() }).collect()
     }
 
     /// Checks that every element that was kept reads as it did, wherever it stands now.
     pub(super) fn check_contents(&self, shown: &Shown, body: &str, options: &ViewOptions) -> Result<(), MergeError> {
-        if self.used.is_empty() {
+        if self.kept.is_empty() {
             return Ok(());
         }
         let document = parse::body(body, 0, &options.kinds);
@@ -125,7 +121,7 @@ impl Placeholders {
         for element in &document.elements {
             *found.entry((element.inline, &element.content)).or_default() += 1;
         }
-        for element in self.used(shown) {
+        for (_, element) in shown.elements.iter().enumerate().filter(|(index, _)| self.kept.contains(index)) {
             match found.get_mut(&(element.inline, element.content.as_str())) {
                 Some(n_left) if *n_left > 0 => *n_left -= 1,
                 _ => return Err(MergeError::Unmovable { id: element.id.clone() }),
@@ -135,30 +131,57 @@ impl Placeholders {
     }
 }
 
-/// The elements by the ids that callers may hold: the shown ones, and those of elements whose namesakes are gone.
-fn known_ids(shown: &Shown) -> HashMap<String, usize> {
-    let mut held: HashMap<String, Vec<usize>> = HashMap::new();
-    for (index, element) in shown.elements.iter().enumerate() {
-        if let Some(id) = parse::id_among_equals(shown.stored, element) {
-            held.entry(id).or_default().push(index);
+/// The places in the order of the body.
+fn places<'b>(shown: &Shown, body: &'b str, document: &'b Document) -> Vec<Place<'b>> {
+    let elements = document.elements.iter().map(|element| match info(body, element).next() {
+        Some(word) if !element.inline && word == DEFAULT_KINDS[0] => Place::Fence(element),
+        _ => Place::Written(element),
+    });
+    let images = parse::inline_placeholders(body, &document.links).filter(|(id, _)| !shown.literals.contains(*id));
+    let mut places: Vec<Place> =
+        elements.chain(images.map(|(id, destination)| Place::Image(id, destination))).collect();
+    places.sort_by_key(|place| match place {
+        Place::Fence(element) | Place::Written(element) => element.inner.start,
+        Place::Image(_, destination) => destination.start,
+    });
+    places
+}
+
+impl<'b> Place<'b> {
+    fn mention(&self, body: &'b str) -> Mention<'b> {
+        match self {
+            Place::Fence(fence) => Mention::Placeholder { id: own_id(fence), inline: false },
+            Place::Image(id, _) => Mention::Placeholder { id, inline: true },
+            Place::Written(element) => {
+                Mention::Written { own: parse::own_bytes(body, element), id: element.own_id.as_deref() }
+            }
         }
     }
-    let unique =
-        held.into_iter().filter_map(|(id, elements)| Some((id, *elements.first().filter(|_| elements.len() == 1)?)));
-    let mut known: HashMap<String, usize> = unique.collect();
-    known.extend(shown.elements.iter().enumerate().map(|(index, element)| (element.id.clone(), index)));
-    known
+}
+
+/// The lines that a fence stands in, without the last line end.
+fn lines_of<'t>(text: &'t str, fence: &Element) -> &'t str {
+    let first = lines::line_around(text, fence.span.start).start.max(lines::bom_len(text));
+    let lines = &text[first..lines::line_around(text, fence.span.end).end];
+    lines.strip_suffix('\r').unwrap_or(lines)
+}
+
+fn own_id(fence: &Element) -> &str {
+    fence.own_id.as_deref().unwrap_or_default()
 }
 
 /// Text that somebody wrote into a placeholder, or behind its kind, would be lost without a word.
 fn check_unedited(body: &str, fence: &Element, element: &Element) -> Result<(), MergeError> {
     let inner = fence.content.trim();
-    let opening = &body[fence.span.start..fence.inner.start];
-    let info = opening.trim_start_matches(['`', '~']).split_whitespace();
     let is_as_shown = (inner.is_empty() || inner == element.label.trim())
         && fence.kind == element.kind
-        && info.count() == SHOWN_INFO_WORDS;
-    if is_as_shown { Ok(()) } else { Err(MergeError::EditedBlock { id: element.id.clone() }) }
+        && info(body, fence).count() == SHOWN_INFO_WORDS;
+    if is_as_shown { Ok(()) } else { Err(MergeError::EditedBlock { id: own_id(fence).to_owned() }) }
+}
+
+/// The words behind the opening fence.
+fn info<'b>(body: &'b str, fence: &Element) -> SplitWhitespace<'b> {
+    body[fence.span.start..fence.inner.start].trim_start_matches(['`', '~']).split_whitespace()
 }
 
 /// `vault-block`, `id=…` and `kind=…`.

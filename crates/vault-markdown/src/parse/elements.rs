@@ -6,10 +6,14 @@ use std::ops::Range;
 use crate::document::{Document, Element};
 use crate::limits::{MAX_ELEMENT_ID_CHARS, MAX_LABEL_CHARS, MIN_DATA_URI_BYTES};
 use crate::lines;
+use crate::links::Link;
 
 /// First words of the info strings that make a fence an element; the first is our storage form.
 pub(crate) const DEFAULT_KINDS: [&str; 7] =
     ["vault-block", "chart", "vega", "vega-lite", "plotly", "compressed-json", "drawio"];
+
+/// What the destination of an inline placeholder begins with.
+pub(crate) const INLINE_PREFIX: &str = "vault-block:";
 
 /// A fence of an element kind that is being read.
 pub(super) struct Fence {
@@ -113,15 +117,18 @@ pub(super) fn assign_ids(stored: &str, document: &mut Document) {
     if document.elements.is_empty() {
         return;
     }
-    let bases = distinct_ids(stored, &document.elements);
-    let reserved: HashSet<&str> = bases.iter().map(String::as_str).collect();
-    let mut taken: HashSet<String> = literal_placeholders(stored, document);
-    // Where the count for each base goes on: many equal elements must not each begin at 2.
+    let plain: Vec<String> = document.elements.iter().map(plain_id).collect();
+    let bases = distinct_ids(stored, &document.elements, plain.clone());
+    let reserved: HashSet<&str> = plain.iter().chain(&bases).map(String::as_str).collect();
+    // No element may be shown under an id that stands in the text itself.
+    let mut taken: HashSet<String> =
+        inline_placeholders(stored, &document.links).map(|(id, _)| id.to_owned()).collect();
+    // Where the count for each stem goes on: many equal elements must not each begin at 2.
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (element, base) in document.elements.iter_mut().zip(&bases) {
         let mut id = base.clone();
         while (id != *base && reserved.contains(id.as_str())) || !taken.insert(id.clone()) {
-            let number = numbers.entry(base).or_insert(1);
+            let number = numbers.entry(stem(base)).or_insert(1);
             *number += 1;
             id = suffixed(base, &number.to_string());
         }
@@ -132,9 +139,9 @@ pub(super) fn assign_ids(stored: &str, document: &mut Document) {
 /// Hexadecimal digits that tell apart what would go by the same id; more where those before were not enough.
 const HASH_DIGITS: [usize; 4] = [4, 8, 16, 32];
 
-/// An id for each element, the same one only for equal elements.
-fn distinct_ids(stored: &str, elements: &[Element]) -> Vec<String> {
-    let mut ids: Vec<String> = elements.iter().map(plain_id).collect();
+/// An id for each element, made from its plain one; the same only for equal elements.
+fn distinct_ids(stored: &str, elements: &[Element], plain: Vec<String>) -> Vec<String> {
+    let mut ids = plain;
     for digits in HASH_DIGITS {
         let clashing = clashing_ids(stored, elements, &ids);
         if clashing.is_empty() {
@@ -154,7 +161,7 @@ fn plain_id(element: &Element) -> String {
 
 /// The ids that more than one element would go by, and not because they are equal.
 fn clashing_ids(stored: &str, elements: &[Element], ids: &[String]) -> HashSet<String> {
-    let mut owners: HashMap<&str, (&str, &str)> = HashMap::new();
+    let mut owners: HashMap<&str, OwnBytes> = HashMap::new();
     let mut clashing = HashSet::new();
     for (element, id) in elements.iter().zip(ids) {
         let own = own_bytes(stored, element);
@@ -165,34 +172,66 @@ fn clashing_ids(stored: &str, elements: &[Element], ids: &[String]) -> HashSet<S
     clashing
 }
 
-/// What an element keeps wherever it stands: its opening line from the fence on, and its content.
-fn own_bytes<'a>(stored: &'a str, element: &'a Element) -> (&'a str, &'a str) {
-    let opening = if element.inline { "" } else { stored[element.span.start..element.inner.start].trim_end() };
-    (opening, &element.content)
+/// What an element keeps wherever it stands: its opening line from the fence on, its content, its closing fence. An
+/// image has only content. Elements are equal when these are.
+pub(crate) type OwnBytes<'a> = [&'a str; 3];
+
+pub(crate) fn own_bytes<'a>(stored: &'a str, element: &'a Element) -> OwnBytes<'a> {
+    if element.inline {
+        return ["", &element.content, ""];
+    }
+    let opening = lines::content(&stored[element.span.start..element.inner.start]).0;
+    let closing = stored[element.inner.end..element.span.end].trim_end();
+    [opening, &element.content, closing.trim_start_matches(|c| !matches!(c, '`' | '~'))]
 }
 
 fn told_apart(stored: &str, element: &Element, digits: usize) -> String {
-    let (opening, content) = own_bytes(stored, element);
-    let hash = blake3::Hasher::new().update(opening.as_bytes()).update(b"\n").update(content.as_bytes()).finalize();
-    suffixed(&plain_id(element), &hash.to_hex()[..digits])
+    let mut hasher = blake3::Hasher::new();
+    for part in own_bytes(stored, element) {
+        hasher.update(part.as_bytes()).update(b"\n");
+    }
+    suffixed(&plain_id(element), &hasher.finalize().to_hex()[..digits])
 }
 
-/// The id by which an element that carries one is known when another one carries it too: it stays valid once that
-/// other one is gone.
-pub(crate) fn id_among_equals(stored: &str, element: &Element) -> Option<String> {
-    element.own_id.as_ref().map(|_| told_apart(stored, element, HASH_DIGITS[0]))
+/// The ids that an element may go by, whatever stands beside it; equal ones may have a number behind their [`stem`].
+pub(crate) fn possible_ids(stored: &str, element: &Element) -> Vec<String> {
+    let longer = HASH_DIGITS.into_iter().map(|digits| told_apart(stored, element, digits));
+    std::iter::once(plain_id(element)).chain(longer).collect()
 }
 
 /// `id-suffix`, cut so that it still is a name.
 fn suffixed(id: &str, suffix: &str) -> String {
-    let kept: String = id.chars().take(MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1)).collect();
-    format!("{kept}-{suffix}")
+    format!("{}-{suffix}", cut(stem(id), MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1)))
 }
 
-/// Ids that stand in the note as `![…](vault-block:ID)` already: no element may be shown under one of them.
-fn literal_placeholders(stored: &str, document: &Document) -> HashSet<String> {
-    let targets = document.links.iter().map(|link| &stored[link.destination.clone()]);
-    targets.filter_map(|target| target.strip_prefix("vault-block:")).map(str::to_owned).collect()
+/// What of an id is kept when a number follows: always as much, so that the number can be taken off again.
+pub(crate) fn stem(id: &str) -> &str {
+    cut(id, MAX_ELEMENT_ID_CHARS - NUMBER_CHARS)
+}
+
+/// Room for `-2`, `-3`, … behind an id.
+const NUMBER_CHARS: usize = 9;
+
+fn cut(id: &str, n_chars: usize) -> &str {
+    id.char_indices().nth(n_chars).map_or(id, |(end, _)| &id[..end])
+}
+
+/// The stem of an id that ends in a number.
+pub(crate) fn unnumbered(id: &str) -> Option<&str> {
+    let (stem, number) = id.rsplit_once('-')?;
+    let is_number = number.bytes().all(|digit| digit.is_ascii_digit()) && !number.starts_with('0');
+    (is_number && (1..NUMBER_CHARS - 1).contains(&number.len())).then_some(stem)
+}
+
+/// What stands in a text as `![…](vault-block:ID)`: the ids, and the destinations that they are in.
+pub(crate) fn inline_placeholders<'a>(
+    text: &'a str,
+    links: &'a [Link],
+) -> impl Iterator<Item = (&'a str, Range<usize>)> {
+    let images = links.iter().filter(|link| text[link.span.clone()].starts_with("!["));
+    images.filter_map(|link| {
+        Some((text[link.destination.clone()].strip_prefix(INLINE_PREFIX)?, link.destination.clone()))
+    })
 }
 
 fn attribute<'a>(info: &'a str, name: &str) -> Option<&'a str> {
