@@ -539,7 +539,7 @@ fn check_again(stored: &str, sent: &str, after: &str) -> Result<(), TestCaseErro
     prop_assert!(again.is_ok(), "{:?}: {:?} into {:?}, before {:?}", again, sent, after, stored);
     let again = again.unwrap();
     prop_assert_eq!(&again.text, after, "{:?} into what was {:?}", sent, stored);
-    prop_assert_eq!(again.dropped, []);
+    prop_assert_eq!(again.dropped, [], "{:?} into what was {:?}", sent, stored);
     Ok(())
 }
 

@@ -562,3 +562,11 @@ fn ids_that_are_told_apart_by_longer_hashes_stay_valid_when_others_go() {
     let after = merged(&stored, &sent).text;
     assert_eq!(merged(&after, &sent).text, after);
 }
+
+#[test]
+fn an_element_that_would_be_bent_is_refused_although_an_equal_one_is_written_out() {
+    let stored = "```chart\ntitle: Sales\n```\n";
+    let id = view(stored, &ViewOptions::default()).elements[0].id.clone();
+    let sent = format!("```vault-block id={id} kind=chart\nSales\n   ```\n\n{stored}");
+    assert_eq!(refused(stored, &sent), MergeError::Unmovable { id });
+}

@@ -21,6 +21,8 @@ pub(crate) struct Placeholders {
     pub(super) inline: Vec<(Range<usize>, usize)>,
     /// Elements that the new body has, by placeholder or written out.
     kept: HashSet<usize>,
+    /// What is written out besides, inline or not, and its content.
+    written: Vec<(bool, String)>,
 }
 
 pub(super) struct BlockPlaceholder {
@@ -67,8 +69,9 @@ impl Placeholders {
                 (Place::Fence(fence), None) if is_element => return Err(unknown(own_id(fence))),
                 (Place::Image(_, destination), Some(element)) => found.inline.push((destination, element)),
                 (Place::Image(id, _), None) => return Err(unknown(id)),
-                (Place::Written(written), Some(element)) => found.written(shown, body, written, element),
-                (Place::Fence(_) | Place::Written(_), None) => {}
+                (Place::Written(written), Some(element)) => found.keep_written(shown, body, written, element),
+                (Place::Written(written), None) => found.written.push((written.inline, written.content.clone())),
+                (Place::Fence(_), None) => {}
             }
         }
         Ok(found)
@@ -81,7 +84,7 @@ impl Placeholders {
     }
 
     /// An element that is written out as it is stored keeps its bytes, like any line.
-    fn written(&mut self, shown: &Shown, body: &str, written: &Element, element: usize) {
+    fn keep_written(&mut self, shown: &Shown, body: &str, written: &Element, element: usize) {
         let of_stored = &shown.elements[element];
         if written.inline {
             self.inline.push((written.inner.clone(), element));
@@ -120,6 +123,12 @@ impl Placeholders {
         let mut found: HashMap<(bool, &str), usize> = HashMap::new();
         for element in &document.elements {
             *found.entry((element.inline, &element.content)).or_default() += 1;
+        }
+        // What is written out besides stands for itself, never for one that was kept.
+        for (inline, content) in &self.written {
+            if let Some(n_left) = found.get_mut(&(*inline, content.as_str())) {
+                *n_left = n_left.saturating_sub(1);
+            }
         }
         for (_, element) in shown.elements.iter().enumerate().filter(|(index, _)| self.kept.contains(index)) {
             match found.get_mut(&(element.inline, element.content.as_str())) {
