@@ -11,8 +11,8 @@ pub(crate) fn merge_error(path: &VaultPath, error: MergeError) -> VaultError {
         MergeError::InvalidFrontmatter { line, message } => {
             return VaultError::InvalidFrontmatter { path: path.to_string(), line, problem: message };
         }
-        MergeError::UnknownBlock { id, twice: false } => (id, BlockProblem::Unknown),
-        MergeError::UnknownBlock { id, twice: true } => (id, BlockProblem::Twice),
+        MergeError::UnknownBlock { id } => (id, BlockProblem::Unknown),
+        MergeError::RepeatedBlock { id } => (id, BlockProblem::Twice),
         MergeError::UnclosedBlock { id } => (id, BlockProblem::Unclosed),
         MergeError::EditedBlock { id } => (id, BlockProblem::Edited),
         MergeError::Unmovable { id } => (id, BlockProblem::Unmovable),

@@ -38,7 +38,7 @@ pub struct WriteReport {
     pub operation: Option<OperationId>,
 }
 
-/// An element that went with its placeholder.
+/// An element that the text no longer has.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct DroppedBlock {
@@ -99,7 +99,7 @@ impl fmt::Display for WriteReport {
         let verb = if self.operation.is_some() { "changed" } else { "unchanged:" };
         writeln!(f, "{verb} {}", self.path)?;
         for block in &self.dropped_blocks {
-            writeln!(f, "  removed with its placeholder: {} ({})", block.label, block.id)?;
+            writeln!(f, "  no longer in the note: {} ({})", block.label, block.id)?;
         }
         show_list(f, "left out of the frontmatter", &self.ignored_frontmatter_keys)?;
         show_list(f, "matches no note", &self.unresolved_wikilinks)

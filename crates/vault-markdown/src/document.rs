@@ -86,7 +86,7 @@ pub struct BlockId {
 /// A chart, drawing, calculation or embedded binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Unique in the note, stable until the element's own bytes change.
+    /// Unique in the note: the id that it carries or its kind, a hash of its own bytes, and a number for later equal ones.
     pub id: String,
     /// `chart`, `drawio`, …; `image` for an inline `data:` URI.
     pub kind: String,

@@ -39,13 +39,17 @@ pub struct DroppedBlock {
 /// Why a new text cannot be stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
-    /// A placeholder that stands for nothing, or is there twice.
-    #[error("placeholder `{id}` {}", if *twice { "is in the text twice" } else { "stands for no element of this note" })]
+    /// A placeholder that stands for no element of the note, or for one more than there are.
+    #[error("placeholder `{id}` stands for no element of this note")]
     UnknownBlock {
         /// The id in the placeholder.
         id: String,
-        /// It is known, but was used before, or is what an element carries that is written out.
-        twice: bool,
+    },
+    /// A placeholder that is there twice.
+    #[error("placeholder `{id}` is in the text twice")]
+    RepeatedBlock {
+        /// The id in the placeholder.
+        id: String,
     },
     /// The fence of a placeholder is never closed.
     #[error("the fence of placeholder `{id}` is not closed")]
@@ -89,8 +93,8 @@ impl From<FrontmatterError> for MergeError {
 ///
 /// A view that was not changed gives `stored`, byte for byte. Lines that are in both keep their stored bytes; new ones
 /// take the file's dominant line ending. A block at the start replaces the own keys, an empty one removes them, none
-/// keeps them; managed keys stay where they are. Refuses placeholders that are unknown or there twice, and frontmatter
-/// that does not parse. What was stored may be taken back again: it gives the same text, whatever the elements go by now.
+/// keeps them; managed keys stay where they are. Refuses placeholders that are unknown, there twice,
+/// edited, never closed or put where their element would read differently, and frontmatter that does not parse. What was stored may be taken back again: it gives the same text, whatever the elements go by now.
 ///
 /// ```
 /// use vault_markdown::{ViewOptions, merge};

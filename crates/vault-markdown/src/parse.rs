@@ -16,9 +16,9 @@ use crate::lines;
 use crate::links::{self, Link, LinkKind, Spelling};
 use crate::tags;
 use comments::Comments;
-pub(crate) use elements::{
-    DEFAULT_KINDS, INLINE_PREFIX, OwnBytes, inline_placeholders, own_bytes, possible_ids, stem, unnumbered,
-};
+#[cfg(test)]
+pub(crate) use elements::own_bytes;
+pub(crate) use elements::{DEFAULT_KINDS, INLINE_PREFIX, base_id, base_of, inline_placeholders};
 use elements::{Fence, assign_ids, image_element};
 use outline::{block_id, close_sections};
 

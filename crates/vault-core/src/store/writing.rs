@@ -79,9 +79,8 @@ impl Store {
         let machine = self.machine()?;
         let busy = || VaultError::Busy { what: "the vault".into() };
         let mut desk = self.turn.take(LOCK_WAIT).ok_or_else(busy)?;
-        let rooms = desk.rooms(&*self.disk, machine.as_str()).map_err(refusal_of_own)?;
-        let lock = wait_for(&*self.disk, rooms.own.at("lock"), LOCK_WAIT).map_err(refusal_of_own)?;
-        let mut writing = Writing { store: self, desk, rooms, own: vec![], _lock: lock.ok_or_else(busy)? };
+        let (rooms, lock) = desk.lock_rooms(&*self.disk, machine.as_str()).map_err(refusal_of_own)?.ok_or_else(busy)?;
+        let mut writing = Writing { store: self, desk, rooms, own: vec![], _lock: lock };
         writing.catch_up().map_err(refusal_of_own)?;
         settle::settle_open(&mut writing);
         self.has_begun.store(true, Ordering::Release);
@@ -90,13 +89,20 @@ impl Store {
 }
 
 impl Desk {
-    /// Returns our folders: the opened ones as long as their names lead to them.
-    fn rooms(&mut self, disk: &dyn Disk, machine: &str) -> io::Result<Arc<Rooms>> {
-        if let Some(rooms) = self.rooms.take().filter(|rooms| rooms.are_there(disk, machine)) {
-            return Ok(self.rooms.insert(rooms).clone());
+    /// Returns our folders and the lock in them; `None` when another process keeps it. The opened ones serve as long as
+    /// their names lead to them: somebody may have put others there, also while we waited for the lock.
+    fn lock_rooms(&mut self, disk: &dyn Disk, machine: &str) -> io::Result<Option<(Arc<Rooms>, Lock)>> {
+        loop {
+            let rooms = match self.rooms.take() {
+                Some(rooms) => rooms,
+                None => Arc::new(Rooms::open(disk, machine, self.log.is_none())?),
+            };
+            let lock = wait_for(disk, rooms.own.at("lock"), LOCK_WAIT);
+            if rooms.are_there(disk, machine) {
+                self.rooms = Some(rooms.clone());
+                return Ok(lock?.map(|lock| (rooms, lock)));
+            }
         }
-        let rooms = Rooms::open(disk, machine, self.log.is_none())?;
-        Ok(self.rooms.insert(Arc::new(rooms)).clone())
     }
 }
 

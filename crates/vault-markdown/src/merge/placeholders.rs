@@ -161,9 +161,7 @@ impl<'b> Place<'b> {
         match self {
             Place::Fence(fence) => Mention::Placeholder { id: own_id(fence), inline: false },
             Place::Image(id, _) => Mention::Placeholder { id, inline: true },
-            Place::Written(element) => {
-                Mention::Written { own: parse::own_bytes(body, element), id: element.own_id.as_deref() }
-            }
+            Place::Written(element) => Mention::Written { base: parse::base_id(body, element) },
         }
     }
 }
@@ -210,5 +208,5 @@ impl BlockPlaceholder {
 }
 
 fn unknown(id: &str) -> MergeError {
-    MergeError::UnknownBlock { id: id.to_owned(), twice: false }
+    MergeError::UnknownBlock { id: id.to_owned() }
 }

@@ -109,67 +109,49 @@ fn own_id_of(info: &str) -> Option<String> {
     attribute(info, "id").filter(|id| is_name(id)).map(str::to_owned)
 }
 
-/// Gives each element its id: its own, else one from its content; later equal ones get `-2`, `-3`.
-///
-/// Which ids there are, and what each stands for, does not depend on the order of the elements: whoever moves them must
-/// still hold the right ids.
+/// Gives each element its id: [`base_id`], and for later equal ones that with `-2`, `-3`.
 pub(super) fn assign_ids(stored: &str, document: &mut Document) {
-    if document.elements.is_empty() {
-        return;
-    }
-    let plain: Vec<String> = document.elements.iter().map(plain_id).collect();
-    let bases = distinct_ids(stored, &document.elements, plain.clone());
-    let reserved: HashSet<&str> = plain.iter().chain(&bases).map(String::as_str).collect();
     // No element may be shown under an id that stands in the text itself.
-    let mut taken: HashSet<String> =
-        inline_placeholders(stored, &document.links).map(|(id, _)| id.to_owned()).collect();
-    // Where the count for each stem goes on: many equal elements must not each begin at 2.
-    let mut numbers: HashMap<&str, usize> = HashMap::new();
-    for (element, base) in document.elements.iter_mut().zip(&bases) {
-        let mut id = base.clone();
-        while (id != *base && reserved.contains(id.as_str())) || !taken.insert(id.clone()) {
-            let number = numbers.entry(stem(base)).or_insert(1);
-            *number += 1;
-            id = suffixed(base, &number.to_string());
-        }
-        element.id = id;
+    let taken: HashSet<&str> = inline_placeholders(stored, &document.links).map(|(id, _)| id).collect();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    for element in &mut document.elements {
+        let base = base_id(stored, element);
+        let last = numbers.entry(base.clone()).or_default();
+        let is_free = |number: &usize| !taken.contains(numbered(&base, *number).as_str());
+        *last = (*last + 1..).find(is_free).expect("there are more numbers than placeholders");
+        element.id = numbered(&base, *last);
     }
 }
 
-/// Hexadecimal digits that tell apart what would go by the same id; more where those before were not enough.
-const HASH_DIGITS: [usize; 4] = [4, 8, 16, 32];
-
-/// An id for each element, made from its plain one; the same only for equal elements.
-fn distinct_ids(stored: &str, elements: &[Element], plain: Vec<String>) -> Vec<String> {
-    let mut ids = plain;
-    for digits in HASH_DIGITS {
-        let clashing = clashing_ids(stored, elements, &ids);
-        if clashing.is_empty() {
-            break;
-        }
-        for (element, id) in elements.iter().zip(&mut ids).filter(|(_, id)| clashing.contains(*id)) {
-            *id = told_apart(stored, element, digits);
-        }
-    }
-    ids
+fn numbered(base: &str, number: usize) -> String {
+    if number == 1 { base.to_owned() } else { format!("{base}-{number}") }
 }
 
-fn plain_id(element: &Element) -> String {
-    let derived = || suffixed(&element.kind, &blake3::hash(element.content.as_bytes()).to_hex()[..8]);
-    element.own_id.clone().unwrap_or_else(derived)
+/// What equal elements share and others do not: the id that they carry or their kind, and a hash of their own bytes.
+pub(crate) fn base_id(stored: &str, element: &Element) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in own_bytes(stored, element) {
+        hasher.update(part.as_bytes()).update(b"\n");
+    }
+    let name = element.own_id.as_ref().unwrap_or(&element.kind);
+    let name: String = name.chars().take(MAX_ELEMENT_ID_CHARS - HASH_DIGITS - NUMBER_CHARS).collect();
+    format!("{name}-{}", &hasher.finalize().to_hex()[..HASH_DIGITS])
 }
 
-/// The ids that more than one element would go by, and not because they are equal.
-fn clashing_ids(stored: &str, elements: &[Element], ids: &[String]) -> HashSet<String> {
-    let mut owners: HashMap<&str, OwnBytes> = HashMap::new();
-    let mut clashing = HashSet::new();
-    for (element, id) in elements.iter().zip(ids) {
-        let own = own_bytes(stored, element);
-        if *owners.entry(id).or_insert(own) != own {
-            clashing.insert(id.clone());
+/// Hexadecimal digits of a hash in an id; no number has as many.
+const HASH_DIGITS: usize = 16;
+
+/// Room for two dashes and a number.
+const NUMBER_CHARS: usize = 10;
+
+/// The base of an id that is shown, or was.
+pub(crate) fn base_of(id: &str) -> &str {
+    match id.rsplit_once('-') {
+        Some((base, number)) if number.len() < NUMBER_CHARS && number.bytes().all(|digit| digit.is_ascii_digit()) => {
+            base
         }
+        _ => id,
     }
-    clashing
 }
 
 /// What an element keeps wherever it stands: its opening line from the fence on, its content, its closing fence. An
@@ -183,44 +165,6 @@ pub(crate) fn own_bytes<'a>(stored: &'a str, element: &'a Element) -> OwnBytes<'
     let opening = lines::content(&stored[element.span.start..element.inner.start]).0;
     let closing = stored[element.inner.end..element.span.end].trim_end();
     [opening, &element.content, closing.trim_start_matches(|c| !matches!(c, '`' | '~'))]
-}
-
-fn told_apart(stored: &str, element: &Element, digits: usize) -> String {
-    let mut hasher = blake3::Hasher::new();
-    for part in own_bytes(stored, element) {
-        hasher.update(part.as_bytes()).update(b"\n");
-    }
-    suffixed(&plain_id(element), &hasher.finalize().to_hex()[..digits])
-}
-
-/// The ids that an element may go by, whatever stands beside it; equal ones may have a number behind their [`stem`].
-pub(crate) fn possible_ids(stored: &str, element: &Element) -> Vec<String> {
-    let longer = HASH_DIGITS.into_iter().map(|digits| told_apart(stored, element, digits));
-    std::iter::once(plain_id(element)).chain(longer).collect()
-}
-
-/// `id-suffix`, cut so that it still is a name.
-fn suffixed(id: &str, suffix: &str) -> String {
-    format!("{}-{suffix}", cut(stem(id), MAX_ELEMENT_ID_CHARS.saturating_sub(suffix.len() + 1)))
-}
-
-/// What of an id is kept when a number follows: always as much, so that the number can be taken off again.
-pub(crate) fn stem(id: &str) -> &str {
-    cut(id, MAX_ELEMENT_ID_CHARS - NUMBER_CHARS)
-}
-
-/// Room for `-2`, `-3`, … behind an id.
-const NUMBER_CHARS: usize = 9;
-
-fn cut(id: &str, n_chars: usize) -> &str {
-    id.char_indices().nth(n_chars).map_or(id, |(end, _)| &id[..end])
-}
-
-/// The stem of an id that ends in a number.
-pub(crate) fn unnumbered(id: &str) -> Option<&str> {
-    let (stem, number) = id.rsplit_once('-')?;
-    let is_number = number.bytes().all(|digit| digit.is_ascii_digit()) && !number.starts_with('0');
-    (is_number && (1..NUMBER_CHARS - 1).contains(&number.len())).then_some(stem)
 }
 
 /// What stands in a text as `![…](vault-block:ID)`: the ids, and the destinations that they are in.
