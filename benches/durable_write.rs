@@ -69,8 +69,9 @@ fn write_raw(folder: &Path, bytes: &[u8]) {
 
 fn edit(store: &Store, old: &[u8], new: &[u8], round: usize) {
     let path = VaultPath::parse("note.md").unwrap();
-    let expected = vault_core::Version::of(old);
-    with_author(round, |by| store.replace(&path, &expected, new, by).map(drop).unwrap());
+    let read = store.read(&path, old.len() as u64).unwrap();
+    assert_eq!(read.bytes, old);
+    with_author(round, |by| store.replace_seen(&path, read.seen(), new, by).map(drop).unwrap());
 }
 
 fn add(store: &Store, bytes: &[u8], round: usize) {

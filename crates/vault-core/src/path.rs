@@ -137,6 +137,11 @@ impl VaultPath {
         }
     }
 
+    /// Returns the path of what lies under `name` in this folder; `None` for a name on disk that no path can have.
+    pub(crate) fn child(&self, name: &str) -> Option<VaultPath> {
+        VaultPath::parse(self.join(name).as_str()).ok()
+    }
+
     /// Returns the segments from the top down.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|segment| !segment.is_empty())

@@ -29,11 +29,8 @@ impl Rules {
     }
 
     /// Tells whether the rules leave `path` out, by itself or with a folder above it: what lies in a folder that is left
-    /// out cannot be taken in again. What no caller can name, such as `C:x.md` at the top, is left out too.
+    /// out cannot be taken in again.
     pub(crate) fn hide(&self, path: &VaultPath, is_folder: bool) -> bool {
-        if VaultPath::parse(path.as_str()).is_err() {
-            return true;
-        }
         if self.matcher.is_empty() {
             return false;
         }

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, ErrorKind};
 use std::sync::PoisonError;
 
-use super::disk::{Disk, Folder};
+use super::disk::{Disk, Folder, join};
 use super::log::{segment_name, segments};
 use super::record::{Placed, Record, RecordKind, scan, unpack};
 use super::refusal::refusal_of_own;
+use super::writing::LOGS;
 use super::{HIDDEN, Store};
 use crate::error::VaultError;
 use crate::limits::MAX_LOG_READ_BYTES;
@@ -112,7 +113,7 @@ pub(super) fn find(store: &Store, version: &Version) -> io::Result<Option<Vec<u8
     for ((machine, segment), part) in reader.0.iter().rev() {
         let holds = |placed: &&Placed| placed.record.contents.iter().any(|piece| piece.version == *version);
         for placed in part.records.iter().filter(holds) {
-            let folder = store.disk.folder(&format!("{HIDDEN}/log/{machine}"))?;
+            let folder = store.disk.folder(&format!("{HIDDEN}/{LOGS}/{machine}"))?;
             let name = segment_name(*segment);
             let (bytes, _) = store.disk.read(folder.at(&name), placed.offset, MAX_LOG_READ_BYTES)?;
             // checked again as it is served: the disk may have changed since the first look
@@ -125,7 +126,7 @@ pub(super) fn find(store: &Store, version: &Version) -> io::Result<Option<Vec<u8
 }
 
 fn refresh(reader: &mut Reader, disk: &dyn Disk) -> io::Result<()> {
-    let logs = match disk.folder(&format!("{HIDDEN}/log")) {
+    let logs = match disk.folder(&join(HIDDEN, LOGS)) {
         Ok(logs) => logs,
         Err(error) if error.kind() == ErrorKind::NotFound => {
             reader.0.clear();

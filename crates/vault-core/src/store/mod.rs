@@ -115,7 +115,7 @@ impl Content {
 /// What a folder shows.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// Files and folders, sorted by name. No dot-names, no symbolic links.
+    /// Files and folders, sorted by name. No symbolic links, nothing that no path can name.
     pub entries: Vec<Entry>,
     /// How many names were left out because they are not UTF-8.
     pub unreadable_names: usize,
@@ -234,7 +234,7 @@ impl Store {
         };
         let opened = self.disk.folder(folder.as_str()).map_err(refused)?;
         let names = self.disk.list(&opened).map_err(refused)?;
-        let shown = names.entries.into_iter().filter(|(name, _)| walk::is_shown(name));
+        let shown = names.entries.into_iter().filter(|(name, _)| folder.child(name).is_some());
         let mut entries: Vec<Entry> = shown.filter_map(|(name, kind)| Some(Entry { name, kind: kind? })).collect();
         entries.sort_unstable();
         Ok(Listing { entries, unreadable_names: names.unreadable })

@@ -21,6 +21,7 @@ use crate::version::Version;
 pub(super) struct Swap<'a> {
     pub path: &'a VaultPath,
     pub record: &'a Record,
+    /// The note's folder, shared with the thread that may sync it.
     pub folder: &'a Arc<Folder>,
     pub note: At<'a>,
     pub ours: &'a Version,
@@ -258,7 +259,7 @@ pub(super) fn create(writing: &mut Writing, swap: &Swap, temp: &Temp, made: &Mad
 /// Makes the note's name durable. Meanwhile some of what earlier writes replaced is cleared away.
 fn sync(writing: &mut Writing, swap: &Swap) -> io::Result<()> {
     let store = writing.store;
-    if !sweep::is_any_due(writing) {
+    if !sweep::may_be_due(writing) {
         return store.disk.sync(swap.folder);
     }
     let (disk, folder) = (store.disk.clone(), swap.folder.clone());

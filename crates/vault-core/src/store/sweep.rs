@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::disk::{At, Writers};
+use super::disk::{At, Disk, Writers, join};
 use super::record::Record;
 use super::refusal::refusal_of_own;
 use super::swap::{read_sign, sign_name};
-use super::writing::{Displaced, Writing};
+use super::writing::{Displaced, TEMP, Writing};
 use super::{HIDDEN, Store, history};
 use crate::error::VaultError;
 use crate::limits::{DISPLACED_AGE_UNSURE, MAX_NOTE_BYTES, SWEPT_PER_WRITE};
@@ -32,8 +32,7 @@ pub struct LateSave {
 
 /// Sweeps everything that is due.
 pub(super) fn sweep(store: &Store) -> Result<Vec<LateSave>, VaultError> {
-    let temp = format!("{HIDDEN}/tmp");
-    match store.disk.folder(&temp) {
+    match store.disk.folder(&join(HIDDEN, TEMP)) {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(vec![]),
         Err(error) => return Err(refusal_of_own(error)),
@@ -46,14 +45,16 @@ pub(super) fn sweep(store: &Store) -> Result<Vec<LateSave>, VaultError> {
     Ok(std::mem::take(&mut writing.desk.late))
 }
 
-/// Tells whether the file that waits longest may be due. What this process put there itself is not before its time.
-pub(super) fn is_any_due(writing: &Writing) -> bool {
+/// Tells whether there may be something to sweep. What this process put there itself has its time; what others left is
+/// not known before somebody looked.
+pub(super) fn may_be_due(writing: &Writing) -> bool {
     let (store, desk) = (writing.store, &writing.desk);
-    let is_due = |first: &Displaced| {
-        let waited = store.disk.now().duration_since(first.since).as_secs_f64();
-        first.record.is_none() || waited >= store.displaced_age.as_secs_f64()
-    };
+    let is_due = |first: &Displaced| first.record.is_none() || is_past(&*store.disk, first.since, store.displaced_age);
     !desk.looked || desk.displaced.front().is_some_and(is_due)
+}
+
+fn is_past(disk: &dyn Disk, since: Timestamp, least: Duration) -> bool {
+    disk.now().duration_since(since).as_secs_f64() >= least.as_secs_f64()
 }
 
 /// Sweeps a few files in the course of a write.
@@ -78,14 +79,13 @@ fn look_for_leftovers(writing: &mut Writing) -> io::Result<()> {
     Ok(())
 }
 
-/// Sweeps the file that waits longest, and returns whether it is gone; if not, it waits again.
-fn sweep_next(writing: &mut Writing) -> bool {
-    let Some(waiting) = writing.desk.displaced.pop_front() else { return false };
+/// Sweeps the file that waits longest. One that has to stay waits again.
+fn sweep_next(writing: &mut Writing) {
+    let Some(waiting) = writing.desk.displaced.pop_front() else { return };
     let gone = sweep_named(writing, &waiting).unwrap_or(false);
     if !gone {
         writing.desk.displaced.push_back(waiting);
     }
-    gone
 }
 
 fn sweep_named(writing: &mut Writing, waiting: &Displaced) -> io::Result<bool> {
@@ -123,9 +123,7 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, waiting: &Displaced) -> i
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),
     };
-    let is_past =
-        |since: Timestamp, least: Duration| disk.now().duration_since(since).as_secs_f64() >= least.as_secs_f64();
-    if !is_past(stat.changed, writing.store.displaced_age) {
+    if !is_past(&*disk, stat.changed, writing.store.displaced_age) {
         return Ok(false);
     }
     // what this process put there, it settles itself
@@ -136,7 +134,7 @@ fn sweep_file(writing: &mut Writing, at: At, id: &str, waiting: &Displaced) -> i
     let _lease = match disk.writers(at)? {
         Writers::None(lease) => Some(lease),
         // not every system notes when a file was renamed, so the time counts from when we first saw it here
-        Writers::Unknown if is_past(waiting.since.max(stat.changed), DISPLACED_AGE_UNSURE) => None,
+        Writers::Unknown if is_past(&*disk, waiting.since.max(stat.changed), DISPLACED_AGE_UNSURE) => None,
         Writers::Some | Writers::Unknown => return Ok(false),
     };
     let (bytes, _) = disk.read(at, 0, MAX_NOTE_BYTES)?;

@@ -89,8 +89,7 @@ fn read_folder(
 ) -> std::io::Result<Vec<VaultPath>> {
     let mut folders = Vec::new();
     for (name, kind) in disk.list(folder)?.entries {
-        let Some(kind) = kind.filter(|_| is_shown(&name)) else { continue };
-        let entry = path.join(&name);
+        let (Some(kind), Some(entry)) = (kind, path.child(&name)) else { continue };
         if !keep(&entry, kind) {
             continue;
         }
@@ -101,9 +100,4 @@ fn read_folder(
         found.push((entry, stat));
     }
     Ok(folders)
-}
-
-/// Tells whether a name on disk is one that a vault path can have.
-pub(super) fn is_shown(name: &str) -> bool {
-    !name.starts_with('.') && !name.contains('\\') && !name.chars().any(char::is_control)
 }

@@ -18,8 +18,11 @@ use crate::error::VaultError;
 use crate::limits::LOCK_WAIT;
 use crate::version::Version;
 
-const TEMP: &str = "tmp";
-const LOGS: &str = "log";
+/// Name of the folder of staged and replaced files.
+pub(super) const TEMP: &str = "tmp";
+
+/// Name of the folder that holds the logs of all machines.
+pub(super) const LOGS: &str = "log";
 
 /// What the threads of a process hand each other with the turn.
 #[derive(Default)]
