@@ -47,26 +47,23 @@ impl Placeholders {
     pub(crate) fn find(shown: &Shown, body: &str, options: &ViewOptions) -> Result<Placeholders, MergeError> {
         let mut found = Placeholders::default();
         let mut kinds: Vec<&str> = options.kinds.iter().map(String::as_str).collect();
-        let is_element = kinds.contains(&DEFAULT_KINDS[0]);
-        kinds.extend((!is_element).then_some(DEFAULT_KINDS[0]));
-        let matters = !shown.elements.is_empty() || body.contains(DEFAULT_KINDS[0]);
-        if options.expand_blocks || !matters || !may_hold_elements(body, &kinds) {
+        // Else a fence of that kind is a placeholder only under an id that is shown.
+        let shows_blocks = kinds.contains(&DEFAULT_KINDS[0]);
+        kinds.extend((!shows_blocks).then_some(DEFAULT_KINDS[0]));
+        let has_any = !shown.elements.is_empty() || body.contains(DEFAULT_KINDS[0]);
+        if options.expand_blocks || !has_any || !may_hold_elements(body, &kinds) {
             return Ok(found);
         }
         let document = parse::body(body, 0, &kinds);
         let equals = Equals::of(shown);
-        let is_placeholder = |id: &&String| is_element || equals.shown_as(id, false).is_some();
-        let mut unclosed = document.open_blocks.iter().filter(is_placeholder);
-        if let Some(id) = unclosed.find(|id| !shown.open_blocks.contains(id)) {
-            return Err(MergeError::UnclosedBlock { id: id.clone() });
-        }
+        check_closed(shown, &document, |id| shows_blocks || equals.shown_as(id, false).is_some())?;
         let places = places(shown, body, &document);
         let mentions: Vec<Mention> = places.iter().map(|place| place.mention(body)).collect();
         for (place, element) in places.into_iter().zip(equals.assign(&mentions)?) {
             found.kept.extend(element);
             match (place, element) {
                 (Place::Fence(fence), Some(element)) => found.block(shown, body, fence, element)?,
-                (Place::Fence(fence), None) if is_element => return Err(unknown(own_id(fence))),
+                (Place::Fence(fence), None) if shows_blocks => return Err(unknown(own_id(fence))),
                 (Place::Image(_, destination), Some(element)) => found.inline.push((destination, element)),
                 (Place::Image(id, _), None) => return Err(unknown(id)),
                 (Place::Written(written), Some(element)) => found.keep_written(shown, body, written, element),
@@ -137,6 +134,15 @@ impl Placeholders {
             }
         }
         Ok(())
+    }
+}
+
+/// A fence that never ends would take the rest of the text along. One that the note has already is text.
+fn check_closed(shown: &Shown, document: &Document, is_placeholder: impl Fn(&str) -> bool) -> Result<(), MergeError> {
+    let mut unclosed = document.open_blocks.iter().filter(|id| is_placeholder(id));
+    match unclosed.find(|id| !shown.open_blocks.contains(id)) {
+        Some(id) => Err(MergeError::UnclosedBlock { id: id.clone() }),
+        None => Ok(()),
     }
 }
 
