@@ -49,11 +49,17 @@ pub const NOTE_EXTENSION: &str = ".md";
 /// Returns `stem` with the first number, from 2 up, that makes it differ from all `taken` names, or as it is.
 ///
 /// `taken` holds whole file names in the form of [`folded`]; names that only differ by letter case or Unicode
-/// normalisation count as taken. The extension comes with its dot.
+/// normalisation count as taken. The extension comes with its dot. A number that would make the name too long takes the
+/// place of the stem's end.
 pub fn free_name(stem: &str, extension: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = |number: usize| match number {
         1 => format!("{stem}{extension}"),
-        _ => format!("{stem} {number}{extension}"),
+        _ => {
+            let end = format!(" {number}{extension}");
+            let room = MAX_NAME_BYTES.saturating_sub(end.len());
+            let cut = (0..=room.min(stem.len())).rev().find(|at| stem.is_char_boundary(*at)).unwrap_or(0);
+            format!("{}{end}", stem[..cut].trim_end())
+        }
     };
     (1..).map(numbered).find(|name| !taken(&folded(name))).expect("some number is free")
 }
@@ -142,6 +148,10 @@ mod tests {
     fn taken_names_get_the_first_free_number() {
         let taken = ["trip.md", "trip 2.md"];
         assert_eq!(free_name("Trip", ".md", |name| taken.contains(&name)), "Trip 3.md");
+        let long = "é".repeat(126);
+        let numbered = free_name(&long, ".md", |name| name == format!("{long}.md"));
+        assert_eq!(numbered, format!("{} 2.md", "é".repeat(125)));
+        assert_eq!(numbered.len(), MAX_NAME_BYTES);
         assert_eq!(free_name("Trips", ".md", |name| taken.contains(&name)), "Trips.md");
     }
 }

@@ -93,8 +93,9 @@ impl From<FrontmatterError> for MergeError {
 ///
 /// A view that was not changed gives `stored`, byte for byte. Lines that are in both keep their stored bytes; new ones
 /// take the file's dominant line ending. A block at the start replaces the own keys, an empty one removes them, none
-/// keeps them; managed keys stay where they are. Refuses placeholders that are unknown, there twice,
-/// edited, never closed or put where their element would read differently, and frontmatter that does not parse. What was stored may be taken back again: it gives the same text, whatever the elements go by now.
+/// keeps them; managed keys stay where they are. Refuses placeholders that are unknown, there twice, edited, never
+/// closed or put where their element would read differently, and frontmatter that does not parse. What was stored may
+/// be taken back again: it gives the same text.
 ///
 /// ```
 /// use vault_markdown::{ViewOptions, merge};
@@ -111,9 +112,7 @@ pub fn merge(stored: &str, new_text: &str, options: &ViewOptions) -> Result<Merg
     if new == shown.view.text {
         return Ok(unchanged(&shown));
     }
-    store(&shown, new, options, |body_start, placeholders| {
-        body_origins(&shown, &placeholders.as_shown(&shown, &new[body_start..]))
-    })
+    store(&shown, new, options, |body_start, placeholders| body_origins(&shown, &new[body_start..], placeholders))
 }
 
 /// `text` with `\n` line ends, as the view has them, unless the view itself holds `\r\n`.
@@ -128,12 +127,13 @@ pub(crate) fn unchanged(shown: &Shown) -> Merged {
 /// Where the lines of a new body come from, by comparison with the old one.
 ///
 /// A body whose line ends are all alike needs none: a line written anew has the same bytes as one that was kept.
-fn body_origins(shown: &Shown, new_body: &str) -> Vec<Origin> {
-    let new: Vec<&str> = new_body.split_inclusive('\n').collect();
+fn body_origins(shown: &Shown, new_body: &str, placeholders: &Placeholders) -> Vec<Origin> {
     if lines::uniform_endings(shown.stored) {
-        return vec![Origin::New; new.len()];
+        return vec![Origin::New; lines::n_lines(new_body)];
     }
     let old: Vec<&str> = shown.view.text[shown.header_len..].split_inclusive('\n').collect();
+    let new = body::lines_as_shown(shown, &old, new_body, placeholders);
+    let new: Vec<&str> = new.iter().map(|line| &**line).collect();
     align(&old, &new).into_iter().map(|line| line.map_or(Origin::New, Origin::Line)).collect()
 }
 

@@ -574,3 +574,21 @@ fn an_id_that_was_removed_leads_to_nothing_else() {
         assert_eq!(refused(&after, &held.concat()), MergeError::UnknownBlock { id });
     }
 }
+
+#[test]
+fn lines_between_elements_keep_their_endings_when_a_text_is_sent_again() {
+    let stored = "\r\n```chart\n\r\na\n\n```\n";
+    let sent = format!("```chart\n\na\n\n```\n\n{}", placeholders(stored).concat());
+    let after = merged(stored, &sent).text;
+    assert_eq!(merged(&after, &sent).text, after);
+}
+
+#[test]
+fn a_key_that_is_renamed_stays_where_it_was() {
+    let stored = "---\nkey: 1\ntags: [a]\nother: 2\npinned: true\n---\nx\n";
+    let renamed = stored.replace("key", "kex");
+    assert_eq!(edited(stored, "key: 1", "kex: 1").as_deref(), Ok(&*renamed));
+    assert_eq!(edited(&renamed, "kex: 1", "key: 1").as_deref(), Ok(stored));
+    let swapped = "---\nkey: 1\ntags: [a]\nthird: 3\npinned: true\n---\nx\n";
+    assert_eq!(edited(stored, "other: 2", "third: 3").as_deref(), Ok(swapped));
+}

@@ -117,10 +117,18 @@ fn create(
             argument: "title".into(),
             problem: "the title, or the whole path, is too long for a file name: shorten it".into(),
         })?;
-        locator.check_visible(&path)?;
+        if let Err(refusal) = locator.check_visible(&path) {
+            // A number that the vault's rules leave out is passed over; the name that was asked for is not.
+            if taken.is_empty() {
+                return Err(refusal);
+            }
+            taken.insert(folded(&name));
+            continue;
+        }
         match vault.create(&path, draft, CreateNote::NAME, call) {
             // Another name, e.g. that of a folder above, is nothing that a number helps against.
             Err(VaultError::Exists { path: other }) if folded(&other) == folded(path.as_str()) => {
+                // Only a first name that is taken makes it worth reading the folder.
                 if taken.is_empty() {
                     taken.extend(locator.names_in(folder)?.iter().map(|name| folded(name)));
                 }

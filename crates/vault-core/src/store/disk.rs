@@ -41,7 +41,9 @@ pub trait Disk: Send + Sync {
     fn append(&self, at: At, bytes: &[u8], durable: bool) -> io::Result<()>;
     /// Lets two files change places in one step. `Unsupported` where the file system cannot.
     fn exchange(&self, one: At, other: At) -> io::Result<()>;
-    /// Renames without replacing: `AlreadyExists` when the target is taken.
+    /// Renames, in one step, whatever is there at that moment, to a name that nobody but us uses.
+    fn rename_away(&self, from: At, to: At) -> io::Result<()>;
+    /// Renames a file of ours without replacing: `AlreadyExists` when the target is taken.
     fn rename_new(&self, from: At, to: At) -> io::Result<()>;
     /// Removes a file.
     fn unlink(&self, at: At) -> io::Result<()>;

@@ -87,7 +87,9 @@ pub(super) fn read(store: &Store) -> io::Result<History> {
         }
     }
     let is_outside = |logged: &Logged| logged.record.kind == RecordKind::Outside;
-    history.records.retain(|logged| is_outside(logged) || !void.contains(&logged.record.id));
+    // who made the change knows better than whoever took it for dead
+    let is_void = |id: &String| void.contains(id) && !done.contains(id);
+    history.records.retain(|logged| is_outside(logged) || !is_void(&logged.record.id));
     for logged in &mut history.records {
         logged.settled = is_outside(logged) || done.contains(&logged.record.id);
     }

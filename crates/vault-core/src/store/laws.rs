@@ -246,6 +246,21 @@ fn a_disk_that_fills_up_leaves_the_original_whole() {
     });
 }
 
+#[test]
+fn an_answer_is_true_also_when_our_temporary_files_are_removed_at_any_step() {
+    at_every_step(|write, disk, step| {
+        disk.plan(vec![(step, Event::Outside(Outside::Clear(".vault/tmp")))]);
+        let store = store(&disk);
+        let answer = write.run(&store);
+        let bytes = disk.bytes(write.place());
+        let case = format!("{write:?}, cleared at {step}: {answer:?}");
+        // A note that was moved aside is lost to whoever removes it there; its text is in the log.
+        if store.class() != Some(Class::MoveAside) || answer.is_ok() {
+            assert_eq!(bytes, if answer.is_ok() { Some(NEW.to_vec()) } else { write.before() }, "{case}");
+        }
+    });
+}
+
 /// Ways in which another program saves two contents during a write, beginning at a step.
 fn savers(place: &'static str, step: usize, gap: usize) -> Vec<Vec<(usize, Event)>> {
     let saved = |text: &str| format!("# Saved outside\n\n{text}\n").into_bytes();

@@ -157,6 +157,10 @@ impl Disk for RealDisk {
         Err(ErrorKind::Unsupported.into())
     }
 
+    fn rename_away(&self, from: At, to: At) -> io::Result<()> {
+        fs::rename(self.path_of(from)?, self.path_of(to)?)
+    }
+
     fn rename_new(&self, from: At, to: At) -> io::Result<()> {
         let (from, to) = (self.path_of(from)?, self.path_of(to)?);
         match fs::hard_link(&from, &to) {

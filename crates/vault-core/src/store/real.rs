@@ -163,6 +163,11 @@ impl Disk for RealDisk {
         Err(unsupported())
     }
 
+    fn rename_away(&self, from: At, to: At) -> io::Result<()> {
+        let (old, new) = (fd(from.folder)?, fd(to.folder)?);
+        Ok(rustix::io::retry_on_intr(|| rustix::fs::renameat(old, from.name, new, to.name))?)
+    }
+
     fn rename_new(&self, from: At, to: At) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_vendor = "apple"))]
         match rename_with(from, to, RenameFlags::NOREPLACE) {
@@ -222,7 +227,8 @@ fn rename_with(from: At, to: At, flags: RenameFlags) -> rustix::io::Result<()> {
     rustix::io::retry_on_intr(|| rustix::fs::renameat_with(old, from.name, new, to.name, flags))
 }
 
-/// A second name and then the first one's end: never replaces either. Where names cannot be shared, a look must do.
+/// A second name and then the first one's end, which must be a name that only we use: never replaces anything. Where names
+/// cannot be shared, a look must do.
 fn rename_by_link(from: At, to: At) -> io::Result<()> {
     let (old, new) = (fd(from.folder)?, fd(to.folder)?);
     match rustix::fs::linkat(old, from.name, new, to.name, AtFlags::empty()) {

@@ -50,6 +50,8 @@ pub(super) enum Outside {
     Close,
     /// Removes the name.
     Remove(&'static str),
+    /// Removes everything in the folder.
+    Clear(&'static str),
 }
 
 struct World {
@@ -345,6 +347,12 @@ impl World {
                 let (folder, name) = self.split(place).unwrap();
                 self.name(vec![(folder, name, None)]);
             }
+            Outside::Clear(place) => {
+                let Some(folder) = self.find(place) else { return };
+                let names: Vec<String> =
+                    self.nodes[folder].names.iter().flatten().map(|(name, _)| name.clone()).collect();
+                self.name(names.into_iter().map(|name| (folder, name, None)).collect());
+            }
         }
     }
 
@@ -521,6 +529,15 @@ impl Disk for SimDisk {
         let nodes = (world.get(one)?, world.get(other)?);
         let (first, second) = (world.split(&one.place())?, world.split(&other.place())?);
         world.name(vec![(first.0, first.1, Some(nodes.1)), (second.0, second.1, Some(nodes.0))]);
+        Ok(())
+    }
+
+    fn rename_away(&self, from: At, to: At) -> io::Result<()> {
+        let mut world = self.step(false)?;
+        check_mounts(from, to)?;
+        let node = world.get(from)?;
+        let (old, new) = (world.split(&from.place())?, world.split(&to.place())?);
+        world.name(vec![(old.0, old.1, None), (new.0, new.1, Some(node))]);
         Ok(())
     }
 

@@ -145,6 +145,8 @@ fn steady(
     for _ in 0..SWAP_TRIES {
         let out = match store.disk.read(temp.staged(), 0, MAX_NOTE_BYTES) {
             Ok((bytes, _)) => bytes,
+            // somebody cleared our folder, and with it what came out: what we put there stays
+            Err(error) if error.kind() == ErrorKind::NotFound && holds(store, swap.note, &put) => return Ok(put),
             Err(error) => {
                 // whatever it is, it belongs where it was, unless what comes out in turn is a newer save
                 let back =
@@ -177,6 +179,10 @@ fn steady(
     Err(Trouble::Refused(VaultError::Busy { what: format!("`{}`", swap.path) }))
 }
 
+fn holds(store: &Store, note: At, version: &Version) -> bool {
+    store.disk.read(note, 0, MAX_NOTE_BYTES).is_ok_and(|(bytes, _)| Version::of(&bytes) == *version)
+}
+
 /// Puts what came out back to the path, also when the note was taken away from there meanwhile.
 fn give_back(store: &Store, swap: &Swap, temp: &Temp) -> io::Result<()> {
     match store.disk.exchange(swap.note, temp.staged()) {
@@ -188,12 +194,11 @@ fn give_back(store: &Store, swap: &Swap, temp: &Temp) -> io::Result<()> {
 /// Takes our new file away from the path again, and tells whether it did: a save that took its place meanwhile stays.
 fn take_back(writing: &mut Writing, swap: &Swap, temp: &Temp) -> bool {
     let disk = writing.store.disk.clone();
-    if disk.rename_new(swap.note, temp.staged()).is_err() {
+    if disk.rename_away(swap.note, temp.staged()).is_err() {
         return false;
     }
     writing.await_sweep(temp.new.clone(), Some(swap.record));
-    let taken = disk.read(temp.staged(), 0, MAX_NOTE_BYTES);
-    let is_ours = taken.is_ok_and(|(bytes, _)| Version::of(&bytes) == *swap.ours);
+    let is_ours = holds(writing.store, temp.staged(), swap.ours);
     // when the place is taken again already, the sweep finds this one
     is_ours || disk.rename_new(temp.staged(), swap.note).is_err()
 }
@@ -202,7 +207,7 @@ fn take_back(writing: &mut Writing, swap: &Swap, temp: &Temp) -> bool {
 fn move_aside(writing: &mut Writing, swap: &Swap, temp: &Temp, before: &Version) -> Result<(), Trouble> {
     let store = writing.store;
     let disk = &*store.disk;
-    if let Err(error) = disk.rename_new(swap.note, temp.aside()) {
+    if let Err(error) = disk.rename_away(swap.note, temp.aside()) {
         let _ = disk.unlink(temp.staged());
         return Err(store.trouble(swap, error));
     }

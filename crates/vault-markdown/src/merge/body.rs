@@ -1,9 +1,12 @@
 //! Rebuilding a body from view lines: kept ones as the bytes they stand for, new ones with the file's line ending.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::placeholders::{BlockPlaceholder, Placeholders};
 use crate::lines;
+use crate::parse::INLINE_PREFIX;
 use crate::view::{Placeholder, Shown};
 
 /// Where a line of a new body comes from. Lines are 0-based lines of the old body's view.
@@ -16,6 +19,9 @@ pub(crate) enum Origin {
     /// Written anew, up to the line end of this line.
     Ending(usize),
 }
+
+/// Lines of a fenced placeholder: its opening, its label, its closing.
+const BLOCK_LINES: usize = 3;
 
 /// What a line of the old body's view stands for.
 struct ShownLine {
@@ -44,10 +50,44 @@ fn shown_lines(shown: &Shown) -> Vec<ShownLine> {
         if let Some((_, block)) = elements.next_if(|(_, element)| element.span.start < stored.end) {
             skip_to = lines::line_around(shown.stored, block.span.end).end + 1;
             let line = || ShownLine { stored: stored.clone(), in_block: true, inline: 0..0 };
-            lines.extend([line(), line(), line()]);
+            lines.extend([(); BLOCK_LINES].map(|()| line()));
         } else {
             lines.push(ShownLine { stored, in_block: false, inline });
         }
+    }
+    lines
+}
+
+/// The lines of the body `new` as the view shows them: `old` are those of the old body. A line of a written-out element
+/// that the view has no line for is empty, and so like none.
+pub(super) fn lines_as_shown<'t>(
+    shown: &Shown,
+    old: &[&'t str],
+    new: &'t str,
+    placeholders: &Placeholders,
+) -> Vec<Cow<'t, str>> {
+    let of_blocks =
+        shown_lines(shown).into_iter().enumerate().filter(|(_, line)| line.in_block).map(|(index, _)| index);
+    let block_lines: Vec<usize> = of_blocks.collect();
+    let blocks = shown.elements.iter().enumerate().filter(|(_, element)| !element.inline).map(|(index, _)| index);
+    let lines_of: HashMap<usize, &[usize]> = blocks.zip(block_lines.chunks(BLOCK_LINES)).collect();
+    let mut inline = placeholders.inline.iter().peekable();
+    let (mut block_end, mut rest) = (0, [].iter());
+    let mut lines = Vec::new();
+    for range in lines::line_ranges(new, 0..new.len()) {
+        if let Some(block) = placeholders.blocks.get(&range.start) {
+            (block_end, rest) = (block.end, lines_of[&block.element].iter());
+        }
+        let (mut text, mut at) = (String::new(), range.start);
+        while let Some((destination, element)) = inline.next_if(|(destination, _)| destination.start < range.end) {
+            text.extend([&new[at..destination.start], INLINE_PREFIX, &shown.elements[*element].id]);
+            at = destination.end;
+        }
+        lines.push(match (range.start < block_end, at == range.start) {
+            (true, _) => Cow::Borrowed(rest.next().map_or("", |line| old[*line])),
+            (false, true) => Cow::Borrowed(&new[range]),
+            (false, false) => Cow::Owned(text + &new[at..range.end]),
+        });
     }
     lines
 }

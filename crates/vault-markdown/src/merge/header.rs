@@ -227,8 +227,7 @@ impl<'a> Merge<'a> {
 
     /// The own entries in their new order, each followed by the anchored ones that followed it.
     fn ordered(&self, own: Vec<Own<'a>>, mut types: HashMap<usize, Cow<'a, str>>) -> Vec<Cow<'a, str>> {
-        let survivors: HashMap<usize, usize> =
-            own.iter().enumerate().filter_map(|(place, entry)| Some((entry.old?, place))).collect();
+        let places = self.places(&own);
         let mut front = Vec::new();
         let mut followers: Vec<Vec<Cow<'a, str>>> = own.iter().map(|_| Vec::new()).collect();
         let mut anchor = None;
@@ -240,13 +239,32 @@ impl<'a> Merge<'a> {
             };
             if let Some(bytes) = anchored {
                 anchor.map_or(&mut front, |place: usize| &mut followers[place]).push(bytes);
-            } else if let Some(place) = survivors.get(&index) {
+            } else if let Some(place) = places.get(&index) {
                 anchor = Some(*place);
             }
         }
         let placed = own.into_iter().zip(followers);
         front.extend(placed.flat_map(|(entry, followers)| std::iter::once(entry.bytes).chain(followers)));
         front
+    }
+
+    /// Where the stored own entries are in the new order. A new entry stands for the one that was there and is gone.
+    fn places(&self, own: &[Own]) -> HashMap<usize, usize> {
+        let mut places: HashMap<usize, usize> =
+            own.iter().enumerate().filter_map(|(place, entry)| Some((entry.old?, place))).collect();
+        let entries = self.old.map_or(&[][..], |old| &old.entries).iter().enumerate();
+        let is_own = |key: &str| !is_managed(key) && key != "type";
+        let old: Vec<usize> = entries.filter(|(_, entry)| is_own(&entry.key)).map(|(index, _)| index).collect();
+        let mut next = 0;
+        for (place, entry) in own.iter().enumerate() {
+            if let Some(index) = entry.old {
+                next = old.partition_point(|known| *known <= index);
+            } else if let Some(gone) = old.get(next).filter(|index| !places.contains_key(*index)) {
+                places.insert(*gone, place);
+                next += 1;
+            }
+        }
+        places
     }
 
     /// A part of the block that is no entry: a fence, the head, the tail.

@@ -1,6 +1,5 @@
 //! The placeholders in a new body: which element each stands for, and which elements are gone.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::str::SplitWhitespace;
@@ -9,7 +8,7 @@ use super::equals::{Equals, Mention};
 use super::{DroppedBlock, MergeError};
 use crate::document::{Document, Element};
 use crate::lines;
-use crate::parse::{self, DEFAULT_KINDS, INLINE_PREFIX};
+use crate::parse::{self, DEFAULT_KINDS};
 use crate::view::{Placeholder, Shown, ViewOptions, may_hold_elements};
 
 /// What stands for an element in the new body. Indices are into [`Shown::elements`].
@@ -93,17 +92,6 @@ impl Placeholders {
     fn insert(&mut self, body: &str, fence: &Element, element: usize) {
         self.blocks
             .insert(lines::line_around(body, fence.span.start).start, BlockPlaceholder::of(body, fence, element));
-    }
-
-    /// The body with its inline elements as the view shows them.
-    pub(super) fn as_shown<'b>(&self, shown: &Shown, body: &'b str) -> Cow<'b, str> {
-        let mut respelled = String::new();
-        let mut at = 0;
-        for (destination, element) in &self.inline {
-            respelled.extend([&body[at..destination.start], INLINE_PREFIX, &shown.elements[*element].id]);
-            at = destination.end;
-        }
-        if at == 0 { Cow::Borrowed(body) } else { Cow::Owned(respelled + &body[at..]) }
     }
 
     pub(super) fn dropped(&self, shown: &Shown) -> Vec<DroppedBlock> {
