@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use vault_core::limits::LOCK_WAIT;
 
 mod support;
 
@@ -151,6 +152,24 @@ fn a_client_that_stops_reading_ends_the_server() {
     // More than one: a process that another test begins at this moment may hold the other end for an instant.
     while writeln!(input, "{hello}").is_ok() {}
     assert!(wait(child).success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_is_gone_is_not_waited_for() {
+    let place = garden();
+    place.vault(&["create-folder", "Beds"]).well();
+    let lock = fs::File::options().write(true).open(place.vault_folder().join(".vault/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut child =
+        place.server_command(&["--allow", "write"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let call = stateless(json!({"name": "create_note", "arguments": {"title": "Shade"}}));
+    let begin = Instant::now();
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})).unwrap();
+    drop((input, child.stdout.take()));
+    assert!(wait(child).success());
+    assert!(begin.elapsed() < LOCK_WAIT, "it noticed only when it answered");
 }
 
 #[cfg(unix)]

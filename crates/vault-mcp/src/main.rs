@@ -77,6 +77,7 @@ fn runtime() -> std::io::Result<Runtime> {
 async fn serve(server: Server, ending: Ending) -> anyhow::Result<()> {
     let asked = asked_to_end()?;
     let (input, output) = stdio::standard_streams();
+    tokio::spawn(stdio::give_up_when_unread(ending.clone()));
     let transport = Stdio::new(input, output, ending.clone());
     let session = async {
         match server.serve(transport).await {

@@ -118,6 +118,14 @@ impl Server {
         });
     }
 
+    /// Waits until nobody waits for the answer any more.
+    async fn unawaited(&self, context: &Context) {
+        tokio::select! {
+            () = context.ct.cancelled() => {}
+            () = self.ending.given_up() => {}
+        }
+    }
+
     async fn run(&self, entry: &'static Entry, arguments: Map<String, Value>, context: &Context) -> Answer {
         let mut call = Call::begin(&client_name(context.client_info()));
         call.deadline = Some(Instant::now() + CALL_TIME);
@@ -136,7 +144,7 @@ impl Server {
             let result = answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
             Answer { allowed: Some(allowed), result }
         };
-        let answer = self.pool.run(context.ct.cancelled(), cancelled, work).await;
+        let answer = self.pool.run(self.unawaited(context), cancelled, work).await;
         answer.unwrap_or_else(|refusal| Answer { allowed: None, result: refused(&refusal) })
     }
 }
@@ -166,7 +174,7 @@ impl ServerHandler for Server {
         }
         let (vault, granted) = (self.vault.clone(), self.granted.clone());
         let look = move || allowed(&vault, &granted);
-        let looked = self.pool.run(context.ct.cancelled(), Default::default(), look).await;
+        let looked = self.pool.run(self.unawaited(&context), Default::default(), look).await;
         let allowed = looked.flatten().map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
         self.allowed.note(allowed);
         self.tell_of_changes(&context.peer);
@@ -213,7 +221,7 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                // The protocol library waits seconds for what is in flight when the session ends.
+                // The end of input waits for what is in flight.
                 () = self.ending.ended() => return Ok(()),
                 () = next(changes.as_mut()) => {
                     if subscription.sink().notify_tool_list_changed().await.is_err() {
