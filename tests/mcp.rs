@@ -291,8 +291,15 @@ fn an_unknown_tool_is_an_error_of_the_protocol_that_names_it() {
 fn an_unknown_method_and_an_unknown_page_are_errors_of_the_protocol() {
     let place = garden();
     let mut server = place.hello(&[]);
-    assert_eq!(server.ask("no/such", json!({}))["error"]["code"], -32601);
-    assert_eq!(server.ask("prompts/list", json!({}))["error"]["code"], -32601);
+    let missing =
+        ["no/such", "prompts/list", "resources/list", "resources/templates/list", "tasks/get", "subscriptions/listen"];
+    for method in missing {
+        let params = json!({"taskId": "1", "notifications": {}});
+        let error = server.ask(method, params)["error"].take();
+        assert_eq!(error, json!({"code": -32601, "message": format!("there is no method `{method}`")}));
+    }
+    let error = server.ask("logging/setLevel", json!({"level": "info"}))["error"].take();
+    assert_eq!(error["message"], "there is no method `logging/setLevel`");
     assert_eq!(server.ask("tools/list", json!({"cursor": "x"}))["error"]["code"], -32602);
     assert_eq!(server.ask("tools/call", json!({"name": "read_note", "arguments": "x"}))["error"]["code"], -32602);
 }

@@ -214,8 +214,8 @@ impl ServerHandler for Server {
             let problem = format!("`params` of `{}` are not as the protocol says", request.method);
             return Err(ErrorData::invalid_params(problem, None));
         }
-        let problem = format!("there is no method `{}`", quoted(&request.method));
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None))
+        // The bare name, as the protocol library refuses those it knows: the transport makes a sentence of both.
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, quoted(&request.method), None))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

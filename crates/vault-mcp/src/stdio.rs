@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, RequestId,
     ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
@@ -145,8 +145,9 @@ where
 {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.waiting.note_sent(&message);
+        say_what_is_missing(&mut message);
         // Counted from now on, not from when somebody polls the future: it is no longer among the requests that wait.
         let unsent = serde_json::to_vec(&message).map(|line| Unsent::new(self.output.clone(), line));
         async move { unsent?.write().await }
@@ -180,6 +181,15 @@ where
 
     async fn close(&mut self) -> io::Result<()> {
         self.output.writer.lock().await.shutdown().await
+    }
+}
+
+/// Makes a sentence of a refused method's name, which is all that the protocol library says.
+fn say_what_is_missing(message: &mut ServerJsonRpcMessage) {
+    if let ServerJsonRpcMessage::Error(refusal) = message
+        && refusal.error.code == ErrorCode::METHOD_NOT_FOUND
+    {
+        refusal.error.message = format!("there is no method `{}`", refusal.error.message).into();
     }
 }
 
