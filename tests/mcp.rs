@@ -489,6 +489,24 @@ fn a_vault_that_is_not_there_is_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn a_switch_that_does_nothing_without_write_is_named_at_the_start() {
+    let place = garden();
+    let said =
+        |switches| place.server_command(&["--allow", switches]).stdin(Stdio::null()).output().unwrap().stderr_text();
+    for switches in ["move", "delete", "move,delete"] {
+        let line = format!("`--allow {switches}` has no effect: move and delete work only while write is on");
+        assert_eq!(said(switches), format!("vault-mcp: {line}\n"));
+    }
+    for switches in ["write", "write,move,delete"] {
+        assert_eq!(said(switches), "");
+    }
+    place.vault(&["allow", "write"]).well();
+    assert_eq!(said("move"), "", "a person turned write on");
+    place.vault(&["deny", "write"]).well();
+    assert!(said("write,move").contains("`--allow move` has no effect"));
+}
+
+#[test]
 fn an_unknown_profile_or_switch_is_refused_with_those_there_are() {
     let place = garden();
     for (arguments, there) in
