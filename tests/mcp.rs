@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use vault_core::limits::LOCK_WAIT;
 
 mod support;
 
@@ -117,8 +118,9 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     for id in 100..200 {
         server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}));
     }
-    server.input = None;
-    let mut answered: Vec<i64> = server.lines.iter().filter_map(|line| line["id"].as_i64()).collect();
+    server.read_to_the_end();
+    let ids = server.seen.iter().filter_map(|message| message["id"].as_i64());
+    let mut answered: Vec<i64> = ids.filter(|id| *id >= 100).collect();
     answered.sort_unstable();
     assert_eq!(answered, (100..200).collect::<Vec<_>>());
 }
@@ -151,6 +153,24 @@ fn a_client_that_stops_reading_ends_the_server() {
     // More than one: a process that another test begins at this moment may hold the other end for an instant.
     while writeln!(input, "{hello}").is_ok() {}
     assert!(wait(child).success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_is_gone_is_not_waited_for() {
+    let place = garden();
+    place.vault(&["create-folder", "Beds"]).well();
+    let lock = fs::File::options().write(true).open(place.vault_folder().join(".vault/lock")).unwrap();
+    lock.lock().unwrap();
+    let mut child =
+        place.server_command(&["--allow", "write"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let call = stateless(json!({"name": "create_note", "arguments": {"title": "Shade"}}));
+    let begin = Instant::now();
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})).unwrap();
+    drop((input, child.stdout.take()));
+    assert!(wait(child).success());
+    assert!(begin.elapsed() < LOCK_WAIT, "it noticed only when it answered");
 }
 
 #[cfg(unix)]
@@ -271,8 +291,15 @@ fn an_unknown_tool_is_an_error_of_the_protocol_that_names_it() {
 fn an_unknown_method_and_an_unknown_page_are_errors_of_the_protocol() {
     let place = garden();
     let mut server = place.hello(&[]);
-    assert_eq!(server.ask("no/such", json!({}))["error"]["code"], -32601);
-    assert_eq!(server.ask("prompts/list", json!({}))["error"]["code"], -32601);
+    let missing =
+        ["no/such", "prompts/list", "resources/list", "resources/templates/list", "tasks/get", "subscriptions/listen"];
+    for method in missing {
+        let params = json!({"taskId": "1", "notifications": {}});
+        let error = server.ask(method, params)["error"].take();
+        assert_eq!(error, json!({"code": -32601, "message": format!("there is no method `{method}`")}));
+    }
+    let error = server.ask("logging/setLevel", json!({"level": "info"}))["error"].take();
+    assert_eq!(error["message"], "there is no method `logging/setLevel`");
     assert_eq!(server.ask("tools/list", json!({"cursor": "x"}))["error"]["code"], -32602);
     assert_eq!(server.ask("tools/call", json!({"name": "read_note", "arguments": "x"}))["error"]["code"], -32602);
 }
@@ -384,20 +411,20 @@ fn an_idle_client_hears_of_each_change_once() {
     subscribed.send(&json!({"jsonrpc": "2.0", "id": "sub", "method": "subscriptions/listen", "params": wanted}));
     subscribed.until(|message| message["method"] == "notifications/subscriptions/acknowledged");
     subscribed.ask("tools/list", stateless(json!({})));
-    for change in ["allow", "deny", "allow"] {
-        for server in [&mut greeted, &mut subscribed] {
-            server.seen.clear();
-        }
+    let changes = ["allow", "deny", "allow"];
+    for (before, change) in changes.iter().enumerate() {
         place.vault(&[change, "write"]).well();
         for server in [&mut greeted, &mut subscribed] {
-            server.until(|message| message["method"] == "notifications/tools/list_changed");
+            while server.changes_told() == before {
+                server.next_message();
+            }
         }
-        assert_eq!(has_tool(&greeted.tools(), "create_note"), change == "allow");
+        assert_eq!(has_tool(&greeted.tools(), "create_note"), *change == "allow");
         subscribed.ask("tools/list", stateless(json!({})));
-        for server in [&greeted, &subscribed] {
-            let told = |message: &&Value| message["method"] == "notifications/tools/list_changed";
-            assert_eq!(server.seen.iter().filter(told).count(), 1, "{:?}", server.seen);
-        }
+    }
+    for mut server in [greeted, subscribed] {
+        server.read_to_the_end();
+        assert_eq!(server.changes_told(), changes.len(), "{:?}", server.seen);
     }
 }
 
@@ -459,6 +486,24 @@ fn a_vault_that_is_not_there_is_one_line_and_exit_code_2() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert!(said.contains("missing"));
     assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_switch_that_does_nothing_without_write_is_named_at_the_start() {
+    let place = garden();
+    let said =
+        |switches| place.server_command(&["--allow", switches]).stdin(Stdio::null()).output().unwrap().stderr_text();
+    for switches in ["move", "delete", "move,delete"] {
+        let line = format!("`--allow {switches}` has no effect: move and delete work only while write is on");
+        assert_eq!(said(switches), format!("vault-mcp: {line}\n"));
+    }
+    for switches in ["write", "write,move,delete"] {
+        assert_eq!(said(switches), "");
+    }
+    place.vault(&["allow", "write"]).well();
+    assert_eq!(said("move"), "", "a person turned write on");
+    place.vault(&["deny", "write"]).well();
+    assert!(said("write,move").contains("`--allow move` has no effect"));
 }
 
 #[test]
@@ -616,13 +661,29 @@ impl Session {
             return message.clone();
         }
         loop {
-            let message = self.lines.recv_timeout(PATIENCE).expect("the server answers");
-            assert_eq!(message["jsonrpc"], "2.0");
-            self.seen.push(message.clone());
+            let message = self.next_message();
             if fits(&message) {
                 return message;
             }
         }
+    }
+
+    fn next_message(&mut self) -> Value {
+        let message = self.lines.recv_timeout(PATIENCE).expect("the server says something");
+        assert_eq!(message["jsonrpc"], "2.0");
+        self.seen.push(message.clone());
+        message
+    }
+
+    /// Closes the input and takes in what the server says until it ends.
+    fn read_to_the_end(&mut self) {
+        self.input = None;
+        self.seen.extend(self.lines.iter());
+    }
+
+    /// How often the server has said that the tools changed.
+    fn changes_told(&self) -> usize {
+        self.seen.iter().filter(|message| message["method"] == "notifications/tools/list_changed").count()
     }
 
     fn initialize(&mut self, revision: &str) -> Value {

@@ -14,30 +14,34 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What was seen last. Costs nothing while nobody listens.
 ///
 /// While anybody does, one task looks, and it alone says what is a change: what a call saw may be old when it is told.
-pub struct Lookout<T>(Arc<Post<T>>);
+pub struct Lookout<T>(Arc<Shared<T>>);
 
-struct Post<T> {
+struct Shared<T> {
     seen: watch::Sender<Option<T>>,
     /// Asks for a look before its time.
-    doubt: Notify,
+    look_now: Notify,
     /// Whether the task is there. Without it nobody listens.
-    is_manned: Mutex<bool>,
+    is_looking: Mutex<bool>,
 }
 
 impl<T> Default for Lookout<T> {
     fn default() -> Lookout<T> {
-        Lookout(Arc::new(Post { seen: watch::Sender::new(None), doubt: Notify::new(), is_manned: Mutex::default() }))
+        Lookout(Arc::new(Shared {
+            seen: watch::Sender::new(None),
+            look_now: Notify::new(),
+            is_looking: Mutex::default(),
+        }))
     }
 }
 
 impl<T: PartialEq + Send + Sync + 'static> Lookout<T> {
     /// Takes in what a call saw. When it is not what was seen before, somebody looks at once for those who listen.
     pub fn note(&self, saw: T) {
-        let is_manned = self.0.is_manned();
-        if !*is_manned {
+        let is_looking = self.0.is_looking();
+        if !*is_looking {
             self.0.seen.send_replace(Some(saw));
         } else if self.0.seen.borrow().as_ref() != Some(&saw) {
-            self.0.doubt.notify_one();
+            self.0.look_now.notify_one();
         }
     }
 
@@ -49,9 +53,9 @@ impl<T: PartialEq + Send + Sync + 'static> Lookout<T> {
     where
         F: Future<Output = Option<T>> + Send + 'static,
     {
-        let mut is_manned = self.0.is_manned();
+        let mut is_looking = self.0.is_looking();
         let changes = Changes(self.0.seen.subscribe());
-        if !mem::replace(&mut *is_manned, true) {
+        if !mem::replace(&mut *is_looking, true) {
             tokio::spawn(look_while_heard(self.0.clone(), look));
         }
         changes
@@ -71,28 +75,28 @@ impl<T> Changes<T> {
     }
 }
 
-async fn look_while_heard<T, F>(post: Arc<Post<T>>, look: impl Fn() -> F + Send + 'static)
+async fn look_while_heard<T, F>(shared: Arc<Shared<T>>, look: impl Fn() -> F + Send + 'static)
 where
     T: PartialEq,
     F: Future<Output = Option<T>>,
 {
     loop {
         if let Some(now) = look().await {
-            post.tell(now);
+            shared.tell(now);
         }
         tokio::select! {
-            () = post.doubt.notified() => {}
+            () = shared.look_now.notified() => {}
             () = time::sleep(PAUSE) => {}
         }
-        let mut is_manned = post.is_manned();
-        if post.seen.is_closed() {
-            *is_manned = false;
+        let mut is_looking = shared.is_looking();
+        if shared.seen.is_closed() {
+            *is_looking = false;
             return;
         }
     }
 }
 
-impl<T: PartialEq> Post<T> {
+impl<T: PartialEq> Shared<T> {
     fn tell(&self, now: T) {
         self.seen.send_if_modified(|seen| {
             let is_change = seen.as_ref().is_some_and(|before| *before != now);
@@ -102,10 +106,10 @@ impl<T: PartialEq> Post<T> {
     }
 }
 
-impl<T> Post<T> {
+impl<T> Shared<T> {
     /// What the lock guards is one flag, whole after a panic too.
-    fn is_manned(&self) -> MutexGuard<'_, bool> {
-        self.is_manned.lock().unwrap_or_else(PoisonError::into_inner)
+    fn is_looking(&self) -> MutexGuard<'_, bool> {
+        self.is_looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,7 +10,7 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use tokio::runtime::{Builder, Runtime};
 use vault_core::Vault;
-use vault_core::switches::{Granted, Switch};
+use vault_core::switches::{self, Granted, Switch};
 use vault_mcp::pool::{self, MAX_RUNNING};
 use vault_mcp::{Ending, Profile, Server, Stdio, stdio};
 
@@ -49,8 +49,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    let granted = Granted(arguments.allow);
+    if let Some(switches) = without_effect(&vault, &granted) {
+        eprintln!("vault-mcp: `--allow {switches}` has no effect: move and delete work only while write is on");
+    }
     let ending = Ending::default();
-    let server = Server::new(vault, arguments.profile, Granted(arguments.allow), ending.clone());
+    let server = Server::new(vault, arguments.profile, granted, ending.clone());
     match start(server, ending) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -58,6 +62,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns those of the switches `granted` that do nothing because write is off, if any.
+fn without_effect(vault: &Vault, granted: &Granted) -> Option<String> {
+    // Settings that cannot be read are told at the first call.
+    let settings = vault.settings().ok()?;
+    let lacks_write = |switch: Switch| switches::blocking(&settings, granted, switch) == Some(Switch::Write);
+    let useless = [Switch::Move, Switch::Delete].into_iter().filter(|s| granted.0.contains(s) && lacks_write(*s));
+    let names: Vec<_> = useless.map(Switch::name).collect();
+    (!names.is_empty()).then(|| names.join(","))
 }
 
 fn start(server: Server, ending: Ending) -> anyhow::Result<()> {
@@ -77,6 +91,7 @@ fn runtime() -> std::io::Result<Runtime> {
 async fn serve(server: Server, ending: Ending) -> anyhow::Result<()> {
     let asked = asked_to_end()?;
     let (input, output) = stdio::standard_streams();
+    tokio::spawn(stdio::give_up_when_unread(ending.clone()));
     let transport = Stdio::new(input, output, ending.clone());
     let session = async {
         match server.serve(transport).await {

@@ -1,6 +1,7 @@
 //! The server: which tools there are at this moment, and what a call answers.
 
 use std::borrow::Cow;
+use std::future::pending;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{Peer, RoleServer, ServerHandler};
 use serde_json::{Map, Value};
 use tokio::task::JoinSet;
+use vault_core::call::Cancelled;
+use vault_core::store::LateSave;
 use vault_core::switches::{self, Granted, Switch};
 use vault_core::{Call, Entry, Vault, VaultError};
 
@@ -34,10 +37,8 @@ const QUOTED_CHARS: usize = 64;
 /// Answers both eras of the protocol for one vault. Holds nothing about a connection but whom to tell that the tools
 /// changed.
 pub struct Server {
-    vault: Arc<Vault>,
+    access: Access,
     profile: Profile,
-    granted: Arc<Granted>,
-    pool: Pool,
     tools: OnceLock<Vec<Tool>>,
     sweeper: Sweeper,
     /// What was allowed when anybody looked last.
@@ -54,10 +55,8 @@ impl Server {
     /// Makes a server that publishes `profile` and was started with the switches `granted`. Its session ends with `ending`.
     pub fn new(vault: Vault, profile: Profile, granted: Granted, ending: Ending) -> Server {
         Server {
-            vault: Arc::new(vault),
+            access: Access { vault: Arc::new(vault), granted: Arc::new(granted), pool: Pool::default() },
             profile,
-            granted: Arc::new(granted),
-            pool: Pool::default(),
             tools: OnceLock::new(),
             sweeper: Sweeper::default(),
             allowed: Lookout::default(),
@@ -72,12 +71,11 @@ impl Server {
 
     /// Hears of every change of what is allowed, whoever sees it first: a call, or a look once a second.
     fn changes(&self) -> Changes<Allowed> {
-        let (vault, granted, pool) = (self.vault.clone(), self.granted.clone(), self.pool.clone());
+        let access = self.access.clone();
         self.allowed.listen(move || {
-            let (vault, granted, pool) = (vault.clone(), granted.clone(), pool.clone());
-            let look = move || allowed(&vault, &granted);
+            let looked = access.clone().run(pending(), Cancelled::default(), allowed);
             // Settings that cannot be read change nothing here; the next call says so.
-            async move { pool.run(std::future::pending(), Default::default(), look).await.flatten().ok() }
+            async { looked.await.flatten().ok() }
         })
     }
 
@@ -101,43 +99,64 @@ impl Server {
     /// Clears away, a while after a write, what it replaced, if writing is still allowed then. What other programs saved
     /// late is named on standard error.
     fn sweep_soon(&self) {
-        let (vault, granted, pool) = (self.vault.clone(), self.granted.clone(), self.pool.clone());
+        let access = self.access.clone();
         self.sweeper.note_write(move || {
-            let (vault, granted, pool) = (vault.clone(), granted.clone(), pool.clone());
-            let sweep = move || match vault.allows(&granted, Switch::Write) {
-                Ok(true) => vault.sweep(),
-                Ok(false) => Ok(vec![]),
-                Err(refusal) => Err(refusal),
-            };
-            async move {
-                let swept = pool.run(std::future::pending(), Default::default(), sweep).await;
-                for late in swept.flatten().unwrap_or_default() {
+            let swept = access.clone().run(pending(), Cancelled::default(), sweep);
+            async {
+                for late in swept.await.flatten().unwrap_or_default() {
                     eprintln!("vault-mcp: a late save of `{}` is in the log as version {}", late.path, late.version);
                 }
             }
         });
     }
 
+    /// Waits until nobody waits for the answer any more.
+    async fn unawaited(&self, context: &Context) {
+        tokio::select! {
+            () = context.ct.cancelled() => {}
+            () = self.ending.given_up() => {}
+        }
+    }
+
     async fn run(&self, entry: &'static Entry, arguments: Map<String, Value>, context: &Context) -> Answer {
         let mut call = Call::begin(&client_name(context.client_info()));
         call.deadline = Some(Instant::now() + CALL_TIME);
-        let (vault, granted, cancelled) = (self.vault.clone(), self.granted.clone(), call.cancelled.clone());
-        let work = move || {
-            let allowed = match allowed(&vault, &granted) {
+        let cancelled = call.cancelled.clone();
+        let work = move |vault: &Vault, granted: &Granted| {
+            let allowed = match allowed(vault, granted) {
                 Ok(allowed) => allowed,
-                Err(refusal) => {
-                    return Answer { allowed: None, result: refused(&refusal) };
-                }
+                Err(refusal) => return Answer { allowed: None, result: refused(&refusal) },
             };
             let answer = match blocking(&allowed, entry.effect) {
-                None => entry.call(arguments, &vault, &call).map(|reply| reply.value()),
+                None => entry.call(arguments, vault, &call).map(|reply| reply.value()),
                 Some(switch) => Err(VaultError::PermissionDenied { switch }),
             };
             let result = answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
             Answer { allowed: Some(allowed), result }
         };
-        let answer = self.pool.run(context.ct.cancelled(), cancelled, work).await;
+        let answer = self.access.clone().run(self.unawaited(context), cancelled, work).await;
         answer.unwrap_or_else(|refusal| Answer { allowed: None, result: refused(&refusal) })
+    }
+}
+
+/// The vault, and where blocking work on it runs.
+#[derive(Clone)]
+struct Access {
+    vault: Arc<Vault>,
+    granted: Arc<Granted>,
+    pool: Pool,
+}
+
+impl Access {
+    /// Runs `work` as [`Pool::run`] does.
+    async fn run<T: Send + 'static>(
+        self,
+        gone: impl Future<Output = ()>,
+        cancelled: Cancelled,
+        work: impl FnOnce(&Vault, &Granted) -> T + Send + 'static,
+    ) -> Result<T, VaultError> {
+        let Access { vault, granted, pool } = self;
+        pool.run(gone, cancelled, move || work(&vault, &granted)).await
     }
 }
 
@@ -164,9 +183,7 @@ impl ServerHandler for Server {
         if page.is_some_and(|page| page.cursor.is_some()) {
             return Err(ErrorData::invalid_params("there is no such page: `cursor` comes from `nextCursor`", None));
         }
-        let (vault, granted) = (self.vault.clone(), self.granted.clone());
-        let look = move || allowed(&vault, &granted);
-        let looked = self.pool.run(context.ct.cancelled(), Default::default(), look).await;
+        let looked = self.access.clone().run(self.unawaited(&context), Cancelled::default(), allowed).await;
         let allowed = looked.flatten().map_err(|refusal| ErrorData::internal_error(refusal.to_string(), None))?;
         self.allowed.note(allowed);
         self.tell_of_changes(&context.peer);
@@ -197,8 +214,8 @@ impl ServerHandler for Server {
             let problem = format!("`params` of `{}` are not as the protocol says", request.method);
             return Err(ErrorData::invalid_params(problem, None));
         }
-        let problem = format!("there is no method `{}`", quoted(&request.method));
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, problem, None))
+        // The bare name, as the protocol library refuses those it knows: the transport makes a sentence of both.
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, quoted(&request.method), None))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -213,7 +230,7 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
-                // The protocol library waits seconds for what is in flight when the session ends.
+                // The end of input waits for what is in flight.
                 () = self.ending.ended() => return Ok(()),
                 () = next(changes.as_mut()) => {
                     if subscription.sink().notify_tool_list_changed().await.is_err() {
@@ -228,13 +245,20 @@ impl ServerHandler for Server {
 async fn next(changes: Option<&mut Changes<Allowed>>) {
     match changes {
         Some(changes) => changes.next().await,
-        None => std::future::pending().await,
+        None => pending().await,
     }
 }
 
 fn allowed(vault: &Vault, granted: &Granted) -> Result<Allowed, VaultError> {
     let settings = vault.settings()?;
     Ok(Switch::ALL.map(|switch| switches::blocking(&settings, granted, switch)))
+}
+
+fn sweep(vault: &Vault, granted: &Granted) -> Result<Vec<LateSave>, VaultError> {
+    if !vault.allows(granted, Switch::Write)? {
+        return Ok(vec![]);
+    }
+    vault.sweep()
 }
 
 fn blocking(allowed: &Allowed, switch: Switch) -> Option<Switch> {

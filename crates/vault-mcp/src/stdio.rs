@@ -4,12 +4,13 @@
 //! answer to a line that is too long, and has no way to end between two messages; hence this one.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, ProtocolVersion, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, ProtocolVersion, RequestId,
     ServerJsonRpcMessage,
 };
 use rmcp::transport::Transport;
@@ -29,19 +30,46 @@ const MAX_UNSENT_BYTES: usize = 64 * 1024 * 1024;
 /// Requests that wait for their answers, in bytes; above that no further one is read.
 const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 
-/// The end of a session, asked for or come by itself: what is in flight is still answered, nothing new is read.
+/// The end of a session, asked for or come by itself: what is in flight is still answered, nothing new is read. When
+/// nobody can read the answers any more, what is in flight is given up as well.
 #[derive(Debug, Clone, Default)]
-pub struct Ending(Arc<watch::Sender<bool>>);
+pub struct Ending(Arc<watch::Sender<Stage>>);
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    #[default]
+    Open,
+    Ended,
+    GivenUp,
+}
 
 impl Ending {
     /// Asks.
     pub fn end(&self) {
-        self.0.send_replace(true);
+        self.reach(Stage::Ended);
     }
 
-    /// Waits until someone asks, or the client is gone.
+    /// Waits until someone asks, or the input is at its end.
     pub async fn ended(&self) {
-        let waited = self.0.subscribe().wait_for(|ended| *ended).await.is_ok();
+        self.reached(Stage::Ended).await;
+    }
+
+    /// Says that nobody can read answers any more.
+    pub fn give_up(&self) {
+        self.reach(Stage::GivenUp);
+    }
+
+    /// Waits until nobody can read answers any more.
+    pub async fn given_up(&self) {
+        self.reached(Stage::GivenUp).await;
+    }
+
+    fn reach(&self, stage: Stage) {
+        self.0.send_modify(|reached| *reached = stage.max(*reached));
+    }
+
+    async fn reached(&self, stage: Stage) {
+        let waited = self.0.subscribe().wait_for(|reached| *reached >= stage).await.is_ok();
         debug_assert!(waited, "the sender lives as long as self");
     }
 }
@@ -65,7 +93,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Makes a transport that ends when `input` does, when `output` no longer takes anything, or when `ending` says so.
+    /// Makes a transport that ends when `input` does or when `ending` says so, once all that was received is answered;
+    /// and at once when `output` no longer takes anything.
     pub fn new(input: R, output: W, ending: Ending) -> Stdio<R, W> {
         let output = Output { writer: Mutex::new(output), unsent: watch::Sender::new(0), ending };
         Stdio {
@@ -93,6 +122,20 @@ where
         }
         line
     }
+
+    /// Waits until all that was received is answered and the answers are written, or nobody can read them any more: the
+    /// protocol library waits only seconds for what is in flight when it hears of the end.
+    async fn all_answered(&mut self) {
+        let mut unsent = self.output.unsent.subscribe();
+        tokio::select! {
+            biased;
+            () = self.output.ending.given_up() => {}
+            _ = async {
+                self.waiting.none().await;
+                unsent.wait_for(|bytes| *bytes == 0).await
+            } => {}
+        }
+    }
 }
 
 impl<R, W> Transport<RoleServer> for Stdio<R, W>
@@ -102,16 +145,21 @@ where
 {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, mut message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.waiting.note_sent(&message);
-        let line = serde_json::to_vec(&message).map_err(io::Error::from);
-        let output = self.output.clone();
-        async move { output.write(line?).await }
+        say_what_is_missing(&mut message);
+        // Counted from now on, not from when somebody polls the future: it is no longer among the requests that wait.
+        let unsent = serde_json::to_vec(&message).map(|line| Unsent::new(self.output.clone(), line));
+        async move { unsent?.write().await }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            let line = self.next_line().await?;
+            let Some(line) = self.next_line().await else {
+                // Whoever drops this future and asks again comes here again: what has ended stays so.
+                self.all_answered().await;
+                return None;
+            };
             let bytes = line.bytes().len();
             match read(line) {
                 Read::Message(message) => {
@@ -136,20 +184,47 @@ where
     }
 }
 
-impl<W: AsyncWrite + Unpin> Output<W> {
-    async fn write(&self, mut line: Vec<u8>) -> io::Result<()> {
+/// Makes a sentence of a refused method's name, which is all that the protocol library says.
+fn say_what_is_missing(message: &mut ServerJsonRpcMessage) {
+    if let ServerJsonRpcMessage::Error(refusal) = message
+        && refusal.error.code == ErrorCode::METHOD_NOT_FOUND
+    {
+        refusal.error.message = format!("there is no method `{}`", refusal.error.message).into();
+    }
+}
+
+/// A line on its way out: in the count of what is not sent yet for as long as this lives.
+struct Unsent<W> {
+    output: Arc<Output<W>>,
+    line: Vec<u8>,
+}
+
+impl<W> Unsent<W> {
+    fn new(output: Arc<Output<W>>, mut line: Vec<u8>) -> Unsent<W> {
         line.push(b'\n');
-        let _counted = Counted::new(&self.unsent, line.len());
-        let mut writer = self.writer.lock().await;
+        output.unsent.send_modify(|unsent| *unsent += line.len());
+        Unsent { output, line }
+    }
+}
+
+impl<W: AsyncWrite + Unpin> Unsent<W> {
+    async fn write(self) -> io::Result<()> {
+        let mut writer = self.output.writer.lock().await;
         let written = async {
-            writer.write_all(&line).await?;
+            writer.write_all(&self.line).await?;
             writer.flush().await
         };
         let written = written.await;
         if written.is_err() {
-            self.ending.end();
+            self.output.ending.give_up();
         }
         written
+    }
+}
+
+impl<W> Drop for Unsent<W> {
+    fn drop(&mut self) {
+        self.output.unsent.send_modify(|unsent| *unsent -= self.line.len());
     }
 }
 
@@ -164,7 +239,14 @@ impl Waiting {
     /// Waits for ever when there is no room: whoever sends an answer drops this future and asks again.
     async fn room(&self) {
         if self.bytes >= MAX_WAITING_BYTES {
-            std::future::pending().await
+            pending().await
+        }
+    }
+
+    /// Waits for ever when there are any, like [`Waiting::room`].
+    async fn none(&self) {
+        if !self.requests.is_empty() {
+            pending().await
         }
     }
 
@@ -195,25 +277,6 @@ impl Waiting {
 
     fn forget(&mut self, id: &RequestId) {
         self.bytes -= self.requests.remove(id).unwrap_or_default();
-    }
-}
-
-/// Bytes in the count of what is not sent yet, for as long as this lives.
-struct Counted<'a> {
-    unsent: &'a watch::Sender<usize>,
-    bytes: usize,
-}
-
-impl<'a> Counted<'a> {
-    fn new(unsent: &'a watch::Sender<usize>, bytes: usize) -> Counted<'a> {
-        unsent.send_modify(|unsent| *unsent += bytes);
-        Counted { unsent, bytes }
-    }
-}
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.unsent.send_modify(|unsent| *unsent -= self.bytes);
     }
 }
 
@@ -323,13 +386,66 @@ fn socket(stream: impl std::os::fd::AsFd) -> Option<tokio::net::UnixStream> {
     tokio::net::UnixStream::from_std(stream).ok()
 }
 
+/// Gives the session up when, after the end of input, nobody can read standard output any more either.
+///
+/// Where the system does not tell, as for files, that shows when something is written.
+pub async fn give_up_when_unread(ending: Ending) {
+    ending.ended().await;
+    #[cfg(unix)]
+    if unread(io::stdout()).await.is_ok() {
+        ending.give_up();
+    }
+}
+
+/// Waits until nobody has the other end of `output`.
+#[cfg(unix)]
+async fn unread(output: impl std::os::fd::AsFd) -> io::Result<()> {
+    use tokio::io::{Interest, unix::AsyncFd};
+    #[expect(deprecated, reason = "its successor is unsafe; a descriptor of our own is still open when it is dropped")]
+    let output = AsyncFd::with_interest(output.as_fd().try_clone_to_owned()?, Interest::WRITABLE)?;
+    loop {
+        let mut state = output.writable().await?;
+        if state.ready().is_write_closed() {
+            return Ok(());
+        }
+        state.clear_ready();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
     use std::time::Duration;
 
-    use tokio::time::timeout;
+    use rmcp::model::{CustomRequest, CustomResult};
+    use rmcp::service::RequestContext;
+    use rmcp::{ServerHandler, ServiceExt};
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use tokio::time::{Instant, sleep, timeout};
 
     use super::*;
+
+    const HELLO: &str = concat!(
+        r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","#,
+        r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
+        "\n",
+    );
+
+    /// Answers whatever it is asked, late.
+    struct Slow;
+
+    const SLOW: Duration = Duration::from_secs(40);
+
+    impl ServerHandler for Slow {
+        async fn on_custom_request(
+            &self,
+            _: CustomRequest,
+            _: RequestContext<RoleServer>,
+        ) -> Result<CustomResult, ErrorData> {
+            sleep(SLOW).await;
+            Ok(CustomResult::new(serde_json::json!({})))
+        }
+    }
 
     fn id_of(line: &str) -> Option<String> {
         id_in(line.as_bytes()).map(|id| id.to_string())
@@ -362,19 +478,79 @@ mod tests {
 
     #[tokio::test]
     async fn notifications_before_the_first_request_are_dropped_and_later_ones_are_not() {
-        let input = concat!(
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-            "\n",
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
-            r#""capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#,
-            "\n",
-            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-            "\n",
-        );
-        let mut stdio = Stdio::new(input.as_bytes(), Vec::new(), Ending::default());
+        let notice = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let input = format!("{notice}\n{HELLO}{notice}\n");
+        let mut stdio = Stdio::new(Cursor::new(input), Vec::new(), Ending::default());
         assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Request(_))));
         assert!(matches!(stdio.receive().await, Some(ClientJsonRpcMessage::Notification(_))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_received_before_the_end_of_input_is_answered_however_long_it_takes() {
+        const REQUESTS: usize = 20;
+        let request = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"slow"}}"#) + "\n";
+        let input: String = std::iter::once(HELLO.to_owned()).chain((0..REQUESTS).map(request)).collect();
+        // Less than an answer fits: all but the first wait for the reader.
+        let (output, answers) = tokio::io::duplex(16);
+        let session = Slow.serve(Stdio::new(Cursor::new(input), output, Ending::default()));
+        let serving = tokio::spawn(async { session.await.unwrap().waiting().await.unwrap() });
+        let mut answers = BufReader::new(answers).lines();
+        let mut answered = 0;
+        while answers.next_line().await.unwrap().is_some() {
+            answered += 1;
+            sleep(SLOW).await;
+        }
+        assert_eq!(answered, 1 + REQUESTS);
+        serving.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_input_is_held_back_until_the_answer_is_written_and_no_longer() {
+        let (output, mut answers) = tokio::io::duplex(16);
+        let mut stdio = Stdio::new(HELLO.as_bytes(), output, Ending::default());
+        assert!(stdio.receive().await.is_some());
+        assert!(timeout(SLOW, stdio.receive()).await.is_err(), "the request waits for its answer");
+        let answer = ServerJsonRpcMessage::error(
+            ErrorData::invalid_request("no", None),
+            Some(RequestId::String("hello".into())),
+        );
+        let sending = stdio.send(answer);
+        assert!(timeout(SLOW, stdio.receive()).await.is_err(), "nobody polls the future that sends it");
+        let sending = tokio::spawn(sending);
+        assert!(timeout(SLOW, stdio.receive()).await.is_err(), "nobody reads it");
+        let reading = tokio::spawn(async move { tokio::io::copy(&mut answers, &mut tokio::io::sink()).await });
         assert!(stdio.receive().await.is_none());
+        assert!(stdio.receive().await.is_none(), "it stays so");
+        sending.await.unwrap().unwrap();
+        reading.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nothing_waits_for_a_client_that_is_gone() {
+        let begin = Instant::now();
+        let (output, answers) = tokio::io::duplex(16);
+        let mut stdio = Stdio::new(HELLO.as_bytes(), output, Ending::default());
+        assert!(stdio.receive().await.is_some());
+        drop(answers);
+        let notice = serde_json::json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+        stdio.send(serde_json::from_value(notice).unwrap()).await.unwrap_err();
+        assert!(stdio.receive().await.is_none());
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_pipe_and_a_socket_tell_when_nobody_reads_them_and_a_file_never_does() {
+        let (reader, pipe) = io::pipe().unwrap();
+        let (other, socket) = std::os::unix::net::UnixStream::pair().unwrap();
+        other.shutdown(std::net::Shutdown::Write).unwrap();
+        for read in [timeout(Duration::ZERO, unread(&pipe)).await, timeout(Duration::ZERO, unread(&socket)).await] {
+            assert!(read.is_err(), "somebody may read it");
+        }
+        drop((reader, other));
+        unread(&pipe).await.unwrap();
+        unread(&socket).await.unwrap();
+        unread(tempfile::tempfile().unwrap()).await.unwrap_err();
     }
 
     #[tokio::test]
@@ -384,7 +560,7 @@ mod tests {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"a":"{text}"}}}}"#) + "\n"
         };
         let input: String = (1..=4).map(request).collect();
-        let mut stdio = Stdio::new(std::io::Cursor::new(input), Vec::new(), Ending::default());
+        let mut stdio = Stdio::new(Cursor::new(input), Vec::new(), Ending::default());
         for _ in 1..=3 {
             assert!(stdio.receive().await.is_some());
         }
