@@ -578,6 +578,30 @@ fn the_tool_list_stays_small() {
 }
 
 /// A vault of two notes.
+/// The read's answer is waited for while the lock is held: if it came after those of the writes, they would be `busy`.
+#[test]
+fn a_read_does_not_wait_with_writes_that_wait_for_another_process() {
+    let place = garden();
+    let mut server = place.hello(&["--allow", "write"]);
+    server.create("First");
+    let lock = fs::File::open(place.vault_folder().join(".vault/lock")).unwrap();
+    lock.lock().unwrap();
+    let writes: Vec<Value> = (0..20)
+        .map(|number| {
+            let id = server.next_id();
+            let arguments = json!({"title": format!("Waits {number}")});
+            let params = json!({"name": "create_note", "arguments": arguments});
+            server.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+            id
+        })
+        .collect();
+    assert_eq!(server.read("Fern.md")["structuredContent"]["path"], "Fern.md");
+    lock.unlock().unwrap();
+    for id in writes {
+        assert_eq!(server.answer_to(&id)["result"]["isError"], false);
+    }
+}
+
 fn garden() -> Place {
     let fern = "---\ntags: [plant]\n---\n# Fern\n\nA shade loving plant, see [[Moss]].\n";
     Place::new().note("Fern.md", fern).note("Garden/Moss.md", "Grows #slowly.\n")

@@ -652,6 +652,14 @@ fn a_name_that_is_taken_out_of_sight_is_refused_and_not_told() {
 }
 
 #[test]
+fn a_number_that_the_rules_leave_out_is_passed_over() {
+    let fixture = vault(&[(".vaultignore", "Draft 3.md\n")]);
+    let made = || fixture.ok("create_note", json!({"title": "Draft"}))["path"].clone();
+    assert_eq!([made(), made(), made()], ["Draft.md", "Draft 2.md", "Draft 4.md"]);
+    assert_eq!(fixture.refused("create_note", json!({"title": "Draft 3"}))["code"], "invalid_path");
+}
+
+#[test]
 fn a_vault_that_is_gone_is_an_error_and_no_empty_vault() {
     let fixture = vault(&[("a.md", "")]);
     let place = fixture.folder.path().to_owned();

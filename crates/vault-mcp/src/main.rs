@@ -11,7 +11,7 @@ use rmcp::service::ServerInitializeError;
 use tokio::runtime::{Builder, Runtime};
 use vault_core::Vault;
 use vault_core::switches::{self, Granted, Switch};
-use vault_mcp::pool::{self, MAX_RUNNING};
+use vault_mcp::pool::{self, MAX_READS, MAX_WRITES};
 use vault_mcp::{Ending, Profile, Server, Stdio, stdio};
 
 /// How long answers in flight may take once the process is asked to end.
@@ -85,7 +85,7 @@ fn start(server: Server, ending: Ending) -> anyhow::Result<()> {
 /// One thread for the protocol, and threads for operations while there are any.
 fn runtime() -> std::io::Result<Runtime> {
     // Beside operations, two for standard streams that only a thread can wait for.
-    Builder::new_current_thread().enable_all().max_blocking_threads(MAX_RUNNING + 2).build()
+    Builder::new_current_thread().enable_all().max_blocking_threads(MAX_READS + MAX_WRITES + 2).build()
 }
 
 async fn serve(server: Server, ending: Ending) -> anyhow::Result<()> {

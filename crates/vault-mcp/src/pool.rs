@@ -9,22 +9,24 @@ use tokio::task;
 use vault_core::VaultError;
 use vault_core::call::Cancelled;
 
-/// Most operations that run at the same time in one process; more wait their turn.
-pub const MAX_RUNNING: usize = 8;
+/// Most reads that run at the same time in one process; more wait their turn.
+pub const MAX_READS: usize = 8;
 
-/// Runs blocking work, at most [`MAX_RUNNING`] pieces at a time.
+/// The same of writes, which may wait for another process. They have places of their own, so that no read waits with them.
+pub const MAX_WRITES: usize = 4;
+
+/// Runs blocking work, so many pieces at a time as it has places.
 #[derive(Debug, Clone)]
 pub struct Pool {
     places: Arc<Semaphore>,
 }
 
-impl Default for Pool {
-    fn default() -> Pool {
-        Pool { places: Arc::new(Semaphore::new(MAX_RUNNING)) }
-    }
-}
-
 impl Pool {
+    /// Makes a pool.
+    pub fn new(n_places: usize) -> Pool {
+        Pool { places: Arc::new(Semaphore::new(n_places)) }
+    }
+
     /// Runs `work` and returns what it returned; a panic in it is `internal`.
     ///
     /// When `gone` ends first nobody waits for the answer any more: the flag is raised, work that has not begun never
@@ -75,7 +77,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_answer_and_the_pool_lives() {
-        let pool = Pool::default();
+        let pool = Pool::new(1);
         let answer: Result<(), _> = pool.run(pending(), Cancelled::default(), || panic!("secret")).await;
         let refusal = answer.unwrap_err();
         assert_eq!(refusal.code(), "internal");
@@ -94,7 +96,7 @@ mod tests {
             }
             seen.send(()).unwrap();
         };
-        let answer = Pool::default().run(task::yield_now(), cancelled, work).await;
+        let answer = Pool::new(1).run(task::yield_now(), cancelled, work).await;
         assert!(answer.is_err());
         task::spawn_blocking(move || until_seen.recv().unwrap()).await.unwrap();
     }

@@ -20,7 +20,7 @@ use vault_core::switches::{self, Granted, Switch};
 use vault_core::{Call, Entry, Vault, VaultError};
 
 use crate::lookout::{Changes, Lookout};
-use crate::pool::Pool;
+use crate::pool::{MAX_READS, MAX_WRITES, Pool};
 use crate::profile::Profile;
 use crate::stdio::Ending;
 use crate::sweeper::Sweeper;
@@ -38,6 +38,7 @@ const QUOTED_CHARS: usize = 64;
 /// changed.
 pub struct Server {
     access: Access,
+    writes: Pool,
     profile: Profile,
     tools: OnceLock<Vec<Tool>>,
     sweeper: Sweeper,
@@ -55,7 +56,8 @@ impl Server {
     /// Makes a server that publishes `profile` and was started with the switches `granted`. Its session ends with `ending`.
     pub fn new(vault: Vault, profile: Profile, granted: Granted, ending: Ending) -> Server {
         Server {
-            access: Access { vault: Arc::new(vault), granted: Arc::new(granted), pool: Pool::default() },
+            access: Access { vault: Arc::new(vault), granted: Arc::new(granted), pool: Pool::new(MAX_READS) },
+            writes: Pool::new(MAX_WRITES),
             profile,
             tools: OnceLock::new(),
             sweeper: Sweeper::default(),
@@ -99,7 +101,7 @@ impl Server {
     /// Clears away, a while after a write, what it replaced, if writing is still allowed then. What other programs saved
     /// late is named on standard error.
     fn sweep_soon(&self) {
-        let access = self.access.clone();
+        let access = self.access_for(Switch::Write);
         self.sweeper.note_write(move || {
             let swept = access.clone().run(pending(), Cancelled::default(), sweep);
             async {
@@ -108,6 +110,11 @@ impl Server {
                 }
             }
         });
+    }
+
+    fn access_for(&self, effect: Switch) -> Access {
+        let pool = if effect == Switch::Read { &self.access.pool } else { &self.writes };
+        Access { pool: pool.clone(), ..self.access.clone() }
     }
 
     /// Waits until nobody waits for the answer any more.
@@ -134,7 +141,7 @@ impl Server {
             let result = answer.map_or_else(|refusal| refused(&refusal), CallToolResult::structured);
             Answer { allowed: Some(allowed), result }
         };
-        let answer = self.access.clone().run(self.unawaited(context), cancelled, work).await;
+        let answer = self.access_for(entry.effect).run(self.unawaited(context), cancelled, work).await;
         answer.unwrap_or_else(|refusal| Answer { allowed: None, result: refused(&refusal) })
     }
 }
