@@ -197,6 +197,33 @@ fn a_refused_edit_says_where_to_look() {
 }
 
 #[test]
+fn a_refusal_stays_short_whatever_was_asked() {
+    let fixture = vault(&[("a.md", &"x x x\n".repeat(100))]);
+    let edit = json!({"path": "a.md", "old_string": "x", "new_string": "y", "version": fixture.version("a.md")});
+    let many = fixture.refused("edit_note", edit);
+    assert_eq!(many["message"], "`old_string` occurs 300 times in `a.md`");
+    assert_eq!(many["lines"], json!((4..24).collect::<Vec<_>>()), "each line once, and the first 20");
+    let long = "x".repeat(200_000);
+    let version = fixture.version("a.md");
+    for (name, arguments) in [
+        ("update_tags", json!({"path": "a.md", "add": [format!("{long} y")]})),
+        (
+            "update_note",
+            json!({"path": "a.md", "version": version, "markdown": format!("```vault-block id={long} kind=chart\n```\n")}),
+        ),
+        ("create_note", json!({"title": "T", "markdown": format!("---\na: *{long}\n---\n")})),
+        ("create_note", json!({"title": "T", "folder": long})),
+        ("read_note", json!({"path": long})),
+        ("list_notes", json!({"after": long})),
+        ("list_notes", json!({ &long: 1 })),
+        ("list_files", json!({"include": long})),
+    ] {
+        let refused = fixture.refused(name, arguments);
+        assert!(refused.to_string().len() < 1_500, "{name}: {} bytes", refused.to_string().len());
+    }
+}
+
+#[test]
 fn an_element_survives_a_rewrite_by_its_placeholder_and_goes_with_it() {
     let chart = "```chart\ntype: bar\ntitle: Sales\nlabels: [a, b]\n```\n";
     let fixture = vault(&[("a.md", &format!("Intro\n\n{chart}\nEnd\n"))]);
@@ -547,10 +574,7 @@ fn arguments_that_do_not_fit_are_named() {
         |name: &str, arguments: Value| fixture.refused(name, arguments)["message"].as_str().unwrap().to_owned();
     assert_eq!(message("read_note", json!({})), "`path`: is missing");
     assert_eq!(message("read_note", json!({"path": 1})), "`path`: must be a string, not a number");
-    assert_eq!(
-        message("read_note", json!({"path": "a.md", "limit": 1.5})),
-        "`limit`: must be a whole number, not a number"
-    );
+    assert_eq!(message("read_note", json!({"path": "a.md", "limit": 1.5})), "`limit`: must be a whole number, not 1.5");
     assert!(
         message("read_note", json!({"path": "a.md", "offest": 1})).starts_with("`offest`: there is no such argument")
     );
@@ -559,6 +583,7 @@ fn arguments_that_do_not_fit_are_named() {
         message("list_files", json!({"include": "some"})),
         "`include`: must be one of \"files\", \"notes\", \"all\""
     );
+    assert_eq!(message("list_notes", json!({"tags": [1]})), "`tags`: every item must be a string, not a number");
     fixture.ok("read_note", json!({"path": "a.md", "limit": null, "offset": 1.0}));
     fixture.ok("list_notes", json!({"tags": null, "includeArchived": null, "limit": null}));
     assert_eq!(message("update_tags", json!({"path": "a.md", "add": ["a b"]})).split(':').next(), Some("`add`"));

@@ -24,6 +24,9 @@ pub const MAX_FOLDERS: usize = 2_000;
 /// Most nearest paths that a `not_found` names.
 pub const MAX_CANDIDATES: usize = 5;
 
+/// Most lines that a `not_unique` names.
+pub const MAX_LINES_TOLD: usize = 20;
+
 /// Memory for the texts this process served last, in bytes: they answer `since` and a stale write with a diff.
 pub const SERVED_TEXT_BYTES: usize = 16 * 1024 * 1024;
 
