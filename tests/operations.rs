@@ -8,7 +8,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vault_core::{Call, OPERATIONS, Vault, VaultError};
+use vault_core::ops::{EditNote, UpdateNote};
+use vault_core::{Call, OPERATIONS, Operation, Reply, Vault, VaultError};
 
 /// A vault on disk with a few shorthands; the folder goes with it.
 struct Fixture {
@@ -33,9 +34,13 @@ fn write(root: &Path, path: &str, bytes: &[u8]) {
 
 impl Fixture {
     fn call(&self, name: &str, arguments: Value) -> Result<Value, VaultError> {
+        self.reply(name, arguments, &Call::begin("test")).map(|reply| reply.value())
+    }
+
+    fn reply(&self, name: &str, arguments: Value, call: &Call) -> Result<Reply, VaultError> {
         let entry = OPERATIONS.iter().find(|entry| entry.name == name).unwrap();
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        entry.call(arguments, &self.vault, &Call::begin("test")).map(|reply| reply.value())
+        entry.call(arguments, &self.vault, call)
     }
 
     fn ok(&self, name: &str, arguments: Value) -> Value {
@@ -601,6 +606,13 @@ fn a_missing_version_is_asked_for_before_the_note_is_looked_for() {
     assert_eq!(no_text["message"], "`markdown`: is missing");
     assert_eq!(fixture.code("update_note", json!({"path": "../x.md", "markdown": ""})), "invalid_path");
     assert_eq!(fixture.code("update_tags", json!({"path": "missing.md", "add": ["a"]})), "not_found");
+    let call = Call::begin("test");
+    let edit = EditNote { path: "missing.md".into(), ..EditNote::default() };
+    assert_eq!(edit.run(&fixture.vault, &call).unwrap_err().code(), "version_required");
+    let update = UpdateNote { path: "missing.md".into(), markdown: String::new(), version: None };
+    assert_eq!(update.run(&fixture.vault, &call).unwrap_err().code(), "version_required");
+    let malformed = UpdateNote { path: "../x.md".into(), markdown: String::new(), version: None };
+    assert_eq!(malformed.run(&fixture.vault, &call).unwrap_err().code(), "invalid_path");
 }
 
 #[test]

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 
 use crate::call::Call;
 use crate::error::VaultError;
-use crate::path::VaultPath;
 use crate::schema;
 use crate::switches::Switch;
 use crate::vault::Vault;
@@ -122,20 +121,7 @@ impl Entry {
         arguments.retain(|_, value| !value.is_null());
         arguments.values_mut().for_each(make_whole);
         schema::check((self.input_schema)(), &arguments)?;
-        self.check_version(&arguments)?;
         (self.run)(arguments, vault, call)
-    }
-
-    /// Asks for a version that is required and the only thing missing, before anything is looked for on the disk.
-    fn check_version(&self, arguments: &Map<String, Value>) -> Result<(), VaultError> {
-        let required = (self.input_schema)().get("required").and_then(Value::as_array);
-        let is_missing = |name: &&str| !arguments.contains_key(*name);
-        let missing: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).filter(is_missing).collect();
-        let path = arguments.get("path").and_then(Value::as_str).and_then(|path| VaultPath::parse(path).ok());
-        match (&missing[..], path) {
-            (["version"], Some(path)) => Err(VaultError::VersionRequired { path }),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -8,6 +8,7 @@ use vault_markdown::ViewOptions;
 
 use super::{Operation, plural};
 use crate::call::Call;
+use crate::current::held_version;
 use crate::error::VaultError;
 use crate::path::VaultPath;
 use crate::rebase;
@@ -61,8 +62,9 @@ impl Operation for EditNote {
     type Response = EditNoteResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<EditNoteResponse, VaultError> {
+        let held = held_version(&self.path, self.version.as_deref())?;
         let path = vault.locate_note(&self.path, call)?.path;
-        let (stored, kept) = self.read(vault, &path)?;
+        let (stored, kept) = self.read(vault, &path, &held)?;
         let options = ViewOptions::default();
         let merged = vault_markdown::edit(&stored.text, &self.old_string, &self.new_string, self.replace_all, &options)
             .map_err(|error| refusals::edit_error(&path, error))?;
@@ -81,13 +83,12 @@ impl Operation for EditNote {
 
 impl EditNote {
     /// Reads the note and, when it may be edited although it changed, what that change was.
-    fn read(&self, vault: &Vault, path: &VaultPath) -> Result<(Text, Option<String>), VaultError> {
-        let stale = match vault.read_current(path, self.version.as_deref()) {
+    fn read(&self, vault: &Vault, path: &VaultPath, held: &Version) -> Result<(Text, Option<String>), VaultError> {
+        let stale = match vault.read_current(path, held) {
             Err(stale @ VaultError::StaleVersion { .. }) if self.rebase => stale,
             result => return result.map(|stored| (stored, None)),
         };
-        let version = Version::from_caller(self.version.as_deref().unwrap_or_default());
-        let Some(read) = vault.served_text(path, &version) else { return Err(stale) };
+        let Some(read) = vault.served_text(path, held) else { return Err(stale) };
         let stored = vault.read_stored(path)?;
         let now = vault_markdown::view(&stored.text, &ViewOptions::default()).text;
         match rebase::is_untouched(&read, &now, &self.old_string) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Operation;
 use crate::call::Call;
+use crate::current::held_version;
 use crate::error::VaultError;
 use crate::refusals;
 use crate::report::{self, WriteReport};
@@ -41,8 +42,9 @@ impl Operation for UpdateNote {
     type Response = UpdateNoteResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<UpdateNoteResponse, VaultError> {
+        let held = held_version(&self.path, self.version.as_deref())?;
         let path = vault.locate_note(&self.path, call)?.path;
-        let stored = vault.read_current(&path, self.version.as_deref())?;
+        let stored = vault.read_current(&path, &held)?;
         let merged = vault_markdown::merge(&stored.text, &self.markdown, &Default::default())
             .map_err(|error| refusals::merge_error(&path, error))?;
         let draft = Draft::of(merged.text.clone());
