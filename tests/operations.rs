@@ -331,6 +331,11 @@ fn a_title_that_is_no_file_name_is_kept_in_the_frontmatter() {
         "not_found",
         "only the case differs"
     );
+    let in_the_way = fixture.refused("create_note", json!({"title": "x", "folder": "New/Deep/Plan- A-B-.md/Sub"}));
+    assert_eq!(in_the_way["message"], "`folder`: `New/Deep/Plan- A-B-.md` is a file, not a folder");
+    let made = fixture.ok("create_note", json!({"title": "Plan.md"}));
+    assert_eq!((&made["path"], &made["title"]), (&json!("Plan.md"), &json!("Plan")));
+    assert_eq!(fixture.text("Plan.md"), "");
     assert_eq!(
         fixture.code("create_note", json!({"title": "x", "markdown": "---\na: \"b\n---\n"})),
         "invalid_frontmatter"
@@ -752,6 +757,8 @@ fn a_folder_is_made_with_those_above_it_and_only_once() {
     assert_eq!(fixture.ok("create_folder", json!({"path": "one/two"}))["path"], "one/two");
     assert_eq!(fixture.code("create_folder", json!({"path": "one/two"})), "exists");
     assert_eq!(fixture.code("create_folder", json!({"path": "ONE/three"})), "not_found");
+    let taken = fixture.refused("create_folder", json!({"path": "one/TWO"}));
+    assert_eq!((&taken["code"], &taken["path"]), (&json!("exists"), &json!("one/two")));
     assert_eq!(fixture.code("create_folder", json!({"path": "a.md/x"})), "exists");
     assert_eq!(fixture.code("create_folder", json!({"path": "what?"})), "invalid_argument");
     assert_eq!(fixture.code("create_folder", json!({"path": ""})), "exists");
