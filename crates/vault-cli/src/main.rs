@@ -59,7 +59,7 @@ fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultErro
         return operation(entry, arguments, &vault, output);
     }
     let settings = switch::run(name, arguments, &vault).unwrap_or_else(|| vault.settings())?;
-    Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings)))
+    Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings), None))
 }
 
 fn operation(
@@ -70,7 +70,7 @@ fn operation(
 ) -> Result<io::Result<()>, VaultError> {
     let request = command::request(entry, arguments, io::stdin())?;
     let reply = entry.call(request, vault, &Call::begin(&client()))?;
-    Ok(output.answer(|| reply.value(), || reply.text()))
+    Ok(output.answer(|| reply.value(), || reply.text(), reply.version.as_ref()))
 }
 
 /// Returns what the history says about who did it.

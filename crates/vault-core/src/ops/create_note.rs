@@ -72,6 +72,10 @@ impl Operation for CreateNote {
     const EFFECT: Switch = Switch::Write;
     type Response = CreateNoteResponse;
 
+    fn version(response: &CreateNoteResponse) -> Option<&Version> {
+        Some(&response.version)
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<CreateNoteResponse, VaultError> {
         let name = naming::file_name(&self.title)?;
         let tags = tags::parse_all("tags", &self.tags)?;

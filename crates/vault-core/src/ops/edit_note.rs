@@ -61,6 +61,10 @@ impl Operation for EditNote {
     const DESTRUCTIVE: bool = true;
     type Response = EditNoteResponse;
 
+    fn version(response: &EditNoteResponse) -> Option<&Version> {
+        response.report.version.as_ref()
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<EditNoteResponse, VaultError> {
         let held = held_version(&self.path, self.version.as_deref())?;
         let path = vault.locate_note(&self.path, call)?.path;

@@ -13,6 +13,7 @@ use crate::refusals;
 use crate::report::{self, WriteReport};
 use crate::switches::Switch;
 use crate::vault::{Draft, Vault};
+use crate::version::Version;
 
 /// Rewrite a whole note. Prefer `edit_note` for small changes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +41,10 @@ impl Operation for UpdateNote {
     const DESTRUCTIVE: bool = true;
     const IDEMPOTENT: bool = true;
     type Response = UpdateNoteResponse;
+
+    fn version(response: &UpdateNoteResponse) -> Option<&Version> {
+        response.0.version.as_ref()
+    }
 
     fn run(self, vault: &Vault, call: &Call) -> Result<UpdateNoteResponse, VaultError> {
         let held = held_version(&self.path, self.version.as_deref())?;
