@@ -111,6 +111,26 @@ fn a_dash_reads_the_text_from_standard_input() {
 }
 
 #[test]
+fn an_edit_that_was_rebased_says_what_was_kept() {
+    let place = fern();
+    let made = place.vault(&["--json", "create-note", "Moss", "--markdown", "Moss\n\nA shade loving plant.\n"]).json();
+    let (place, version) = (place.note("Moss.md", "Peat moss\n\nA shade loving plant.\n"), &made["version"]);
+    let edit = ["edit-note", "Moss.md", "shade", "light", "--rebase", "--version", version.as_str().unwrap()];
+    let edited = place.vault(&edit).well();
+    let told = edited.stdout_text();
+    assert!(told.contains("\nrebased: the note had changed since you read it, and this was kept:\n    "), "{told}");
+    assert!(told.contains("\n    +Peat moss\n"), "{told}");
+    assert_eq!(edited.stderr_text(), "", "the person does not hold that text");
+}
+
+#[test]
+fn a_person_gets_lists_as_long_as_they_are() {
+    let place = (0..300).fold(fern(), |place, number| place.note(&format!("A note with a long name {number}.md"), ""));
+    let rows = place.vault(&["list-notes", "--limit", "1000"]).well().stdout_text();
+    assert_eq!(rows.lines().count(), 301);
+}
+
+#[test]
 fn standard_input_is_read_once_and_must_be_text() {
     let place = fern();
     let twice = place.vault_with_input(&["edit-note", "Fern.md", "-", "-", "--version", "x"], b"shade");

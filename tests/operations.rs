@@ -487,10 +487,28 @@ fn long_lists_stay_within_an_answer() {
         ("list_files", json!({"limit": 5000, "include": "all"})),
         ("list_folders", json!({})),
     ] {
-        let answer = fixture.ok(name, arguments);
+        let answer = fixture.ok(name, arguments.clone());
         assert!(answer.to_string().chars().count() < 25_000, "{name}");
         assert_eq!(answer["truncated"], true, "{name}");
+        let call = Call { max_answer_chars: usize::MAX, ..Call::begin("test") };
+        let whole = fixture.reply(name, arguments, &call).unwrap().value();
+        assert_ne!(whole["truncated"], true, "{name}");
     }
+}
+
+#[test]
+fn plain_rows_are_lines_whatever_stands_in_them() {
+    let long = format!("---\ntitle: \"a\\tb\\e[31m\\u202E\"\n---\nFirst {}\n", "text ".repeat(8));
+    let fixture = vault(&[("Beds/Children's bed.md", &long), ("Beds/Deep/b.md", "")]);
+    let text = |name: &str, arguments: Value| fixture.reply(name, arguments, &Call::begin("test")).unwrap().text();
+    let notes = text("list_notes", json!({"folder": "Beds", "includeExcerpt": true}));
+    let row = notes.lines().find(|line| line.contains("Children")).unwrap();
+    assert!(row.starts_with("Beds/Children's bed.md\ta\u{fffd}b\u{fffd}[31m\u{fffd}\t"), "{row:?}");
+    assert!(notes.contains("\n    First text text"), "{notes}");
+    let files = text("list_files", json!({"include": "all", "limit": 1}));
+    assert!(files.ends_with("(1 file; the rest: --after 'Beds/Children'\\''s bed.md')\n"), "{files}");
+    let folders = text("list_folders", json!({}));
+    assert_eq!(folders, "Beds/  (1 document, 2 with the folders below)\n  Deep/  (1 document)\n");
 }
 
 #[test]

@@ -69,7 +69,9 @@ fn operation(
     output: Output,
 ) -> Result<io::Result<()>, VaultError> {
     let request = command::request(entry, arguments, io::stdin())?;
-    let reply = entry.call(request, vault, &Call::begin(&client()))?;
+    // The limit on answers saves the context of a model; a person has a pager.
+    let call = Call { max_answer_chars: usize::MAX, ..Call::begin(&client()) };
+    let reply = entry.call(request, vault, &call)?;
     Ok(output.answer(|| reply.value(), || reply.text(), reply.version.as_ref()))
 }
 

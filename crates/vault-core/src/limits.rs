@@ -15,11 +15,8 @@ pub const MAX_NOTE_BYTES: u64 = 64 * 1024 * 1024;
 /// Largest plain text file that `read_file` opens, in bytes.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Longest answer of a list or a search, in characters of its JSON.
+/// Longest answer of a list or a search to an agent, in characters of its JSON.
 pub const MAX_ANSWER_CHARS: usize = 25_000;
-
-/// Most folders in one answer of `list_folders`.
-pub const MAX_FOLDERS: usize = 2_000;
 
 /// Most nearest paths that a `not_found` names.
 pub const MAX_CANDIDATES: usize = 5;

@@ -14,6 +14,7 @@ use crate::path::VaultPath;
 use crate::rebase;
 use crate::refusals;
 use crate::report::{self, WriteReport};
+use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::{Draft, Text, Vault};
 use crate::version::Version;
@@ -105,6 +106,11 @@ impl EditNote {
 impl fmt::Display for EditNoteResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.report.fmt(f)?;
-        writeln!(f, "{} replaced", plural(self.replacements, "passage"))
+        writeln!(f, "{} replaced", plural(self.replacements, "passage"))?;
+        if let Some(rebased) = &self.rebased {
+            writeln!(f, "rebased: the note had changed since you read it, and this was kept:")?;
+            rebased.lines().try_for_each(|line| writeln!(f, "    {}", one_line(line)))?;
+        }
+        Ok(())
     }
 }
