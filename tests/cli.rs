@@ -22,6 +22,7 @@ fn help_lists_every_command_and_the_rules() {
 fn the_arguments_of_a_command_come_from_its_schema() {
     let place = fern();
     insta::assert_snapshot!("help_edit_note", place.vault(&["edit-note", "--help"]).stdout_text());
+    insta::assert_snapshot!("help_list_files", place.vault(&["list-files", "--help"]).stdout_text());
     insta::assert_snapshot!("help_list_notes", place.vault(&["list-notes", "--help"]).stdout_text());
 }
 
@@ -179,6 +180,7 @@ fn the_vault_is_the_nearest_marked_folder_unless_one_is_named() {
     let named = place.vault(&["--vault", "no such folder", "list-notes"]);
     assert_ne!(named.code(), 0, "what is named wins, also over the environment");
     assert_eq!(named.stderr_text().lines().filter(|line| line.starts_with("error: ")).count(), 1);
+    assert!(named.stderr_text().contains("no such folder`: "), "the message names it: {}", named.stderr_text());
 }
 
 #[test]
@@ -194,7 +196,8 @@ fn switches_are_set_and_shown() {
     assert_eq!(state("move"), json!({"set": "allow", "on": true}));
     place.vault(&["deny", "delete"]);
     assert_eq!(state("delete"), json!({"set": "deny", "on": false}));
-    place.vault(&["unset", "write", "move", "delete"]);
+    place.vault(&["unset", "write,move,delete"]);
+    assert_eq!(state("write"), json!({"set": null, "on": false}));
     assert_eq!(state("move"), json!({"set": null, "on": false}));
     assert_eq!(place.vault(&["allow", "everything"]).code(), 2);
 }

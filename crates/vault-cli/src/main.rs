@@ -12,7 +12,7 @@ use vault_core::{Call, Entry, OPERATIONS, Vault, VaultError};
 
 const RULES: &str = "\
 A text argument that is `-` is read from standard input; write an argument that begins with a dash after `--`.
-Answers go to standard output; errors, with `--json` too, and the version of a note go to standard error.
+Errors, with `--json` too, and the version of a note go to standard error; standard output has the answer alone.
 Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (no version, another version, or taken),
 6 not permitted, 1 anything else.";
 
@@ -54,7 +54,7 @@ fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultErro
     let here = env::current_dir().unwrap_or_default();
     let named = matches.get_one("vault").cloned().or_else(|| env::var_os("VAULT").map(PathBuf::from));
     let root = find::vault_root(named.filter(|root| !root.as_os_str().is_empty()), &here)?;
-    let vault = Vault::open(&root)?;
+    let vault = find::open(&root)?;
     if let Some(entry) = OPERATIONS.iter().find(|entry| command::dashed(entry.name) == name) {
         return operation(entry, arguments, &vault, output);
     }

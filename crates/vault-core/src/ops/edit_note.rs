@@ -19,7 +19,7 @@ use crate::switches::Switch;
 use crate::vault::{Draft, Text, Vault};
 use crate::version::Version;
 
-/// Change a passage of a note: replaces `old_string` by `new_string`, nothing else.
+/// Change a passage of a note: replaces `old_string` with `new_string`, nothing else.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditNote {

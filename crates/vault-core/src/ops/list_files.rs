@@ -22,13 +22,13 @@ pub struct ListFiles {
     /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Folders below too.
+    /// Include the files of folders below.
     #[serde(default = "default_recursive")]
     pub recursive: bool,
     /// `files`: all but notes.
     #[serde(default)]
     pub include: Include,
-    /// Most rows.
+    /// At most this many rows.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 5000))]
     pub limit: usize,

@@ -23,7 +23,7 @@ pub struct ListFolders {
     /// Folder to begin at, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Levels; 1 is direct children only. All by default.
+    /// At most this many levels; 1 is direct children only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub depth: Option<usize>,

@@ -27,13 +27,13 @@ pub struct ListNotes {
     /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Add first text.
+    /// Add the first text of each note.
     #[serde(default, rename = "includeExcerpt")]
     pub include_excerpt: bool,
-    /// Archived ones too.
+    /// Include archived notes.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
-    /// Most rows.
+    /// At most this many rows.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
@@ -83,7 +83,7 @@ pub struct NoteRow {
     pub pinned: bool,
     /// Frontmatter `archived`.
     pub archived: bool,
-    /// First text.
+    /// First text of the note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     #[serde(skip)]

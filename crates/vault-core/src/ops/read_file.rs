@@ -24,7 +24,7 @@ pub struct ReadFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// Most lines.
+    /// At most this many lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,

@@ -28,7 +28,7 @@ pub struct ReadNote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// Most lines.
+    /// At most this many lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
