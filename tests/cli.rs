@@ -22,6 +22,7 @@ fn help_lists_every_command_and_the_rules() {
 fn the_arguments_of_a_command_come_from_its_schema() {
     let place = fern();
     insta::assert_snapshot!("help_edit_note", place.vault(&["edit-note", "--help"]).stdout_text());
+    insta::assert_snapshot!("help_list_files", place.vault(&["list-files", "--help"]).stdout_text());
     insta::assert_snapshot!("help_list_notes", place.vault(&["list-notes", "--help"]).stdout_text());
 }
 
@@ -111,6 +112,26 @@ fn a_dash_reads_the_text_from_standard_input() {
 }
 
 #[test]
+fn an_edit_that_was_rebased_says_what_was_kept() {
+    let place = fern();
+    let made = place.vault(&["--json", "create-note", "Moss", "--markdown", "Moss\n\nA shade loving plant.\n"]).json();
+    let (place, version) = (place.note("Moss.md", "Peat moss\n\nA shade loving plant.\n"), &made["version"]);
+    let edit = ["edit-note", "Moss.md", "shade", "light", "--rebase", "--version", version.as_str().unwrap()];
+    let edited = place.vault(&edit).well();
+    let told = edited.stdout_text();
+    assert!(told.contains("\nrebased: the note had changed since you read it, and this was kept:\n    "), "{told}");
+    assert!(told.contains("\n    +Peat moss\n"), "{told}");
+    assert_eq!(edited.stderr_text(), "", "the person does not hold that text");
+}
+
+#[test]
+fn a_person_gets_lists_as_long_as_they_are() {
+    let place = (0..300).fold(fern(), |place, number| place.note(&format!("A note with a long name {number}.md"), ""));
+    let rows = place.vault(&["list-notes", "--limit", "1000"]).well().stdout_text();
+    assert_eq!(rows.lines().count(), 301);
+}
+
+#[test]
 fn standard_input_is_read_once_and_must_be_text() {
     let place = fern();
     let twice = place.vault_with_input(&["edit-note", "Fern.md", "-", "-", "--version", "x"], b"shade");
@@ -159,6 +180,7 @@ fn the_vault_is_the_nearest_marked_folder_unless_one_is_named() {
     let named = place.vault(&["--vault", "no such folder", "list-notes"]);
     assert_ne!(named.code(), 0, "what is named wins, also over the environment");
     assert_eq!(named.stderr_text().lines().filter(|line| line.starts_with("error: ")).count(), 1);
+    assert!(named.stderr_text().contains("no such folder`: "), "the message names it: {}", named.stderr_text());
 }
 
 #[test]
@@ -174,7 +196,8 @@ fn switches_are_set_and_shown() {
     assert_eq!(state("move"), json!({"set": "allow", "on": true}));
     place.vault(&["deny", "delete"]);
     assert_eq!(state("delete"), json!({"set": "deny", "on": false}));
-    place.vault(&["unset", "write", "move", "delete"]);
+    place.vault(&["unset", "write,move,delete"]);
+    assert_eq!(state("write"), json!({"set": null, "on": false}));
     assert_eq!(state("move"), json!({"set": null, "on": false}));
     assert_eq!(place.vault(&["allow", "everything"]).code(), 2);
 }

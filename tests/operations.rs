@@ -8,7 +8,8 @@ use std::path::Path;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use vault_core::{Call, OPERATIONS, Vault, VaultError};
+use vault_core::ops::{EditNote, UpdateNote};
+use vault_core::{Call, OPERATIONS, Operation, Reply, Vault, VaultError};
 
 /// A vault on disk with a few shorthands; the folder goes with it.
 struct Fixture {
@@ -33,9 +34,13 @@ fn write(root: &Path, path: &str, bytes: &[u8]) {
 
 impl Fixture {
     fn call(&self, name: &str, arguments: Value) -> Result<Value, VaultError> {
+        self.reply(name, arguments, &Call::begin("test")).map(|reply| reply.value())
+    }
+
+    fn reply(&self, name: &str, arguments: Value, call: &Call) -> Result<Reply, VaultError> {
         let entry = OPERATIONS.iter().find(|entry| entry.name == name).unwrap();
         let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
-        entry.call(arguments, &self.vault, &Call::begin("test")).map(|reply| reply.value())
+        entry.call(arguments, &self.vault, call)
     }
 
     fn ok(&self, name: &str, arguments: Value) -> Value {
@@ -197,6 +202,33 @@ fn a_refused_edit_says_where_to_look() {
 }
 
 #[test]
+fn a_refusal_stays_short_whatever_was_asked() {
+    let fixture = vault(&[("a.md", &"x x x\n".repeat(100))]);
+    let edit = json!({"path": "a.md", "old_string": "x", "new_string": "y", "version": fixture.version("a.md")});
+    let many = fixture.refused("edit_note", edit);
+    assert_eq!(many["message"], "`old_string` occurs 300 times in `a.md`");
+    assert_eq!(many["lines"], json!((4..24).collect::<Vec<_>>()), "each line once, and the first 20");
+    let long = "x".repeat(200_000);
+    let version = fixture.version("a.md");
+    for (name, arguments) in [
+        ("update_tags", json!({"path": "a.md", "add": [format!("{long} y")]})),
+        (
+            "update_note",
+            json!({"path": "a.md", "version": version, "markdown": format!("```vault-block id={long} kind=chart\n```\n")}),
+        ),
+        ("create_note", json!({"title": "T", "markdown": format!("---\na: *{long}\n---\n")})),
+        ("create_note", json!({"title": "T", "folder": long})),
+        ("read_note", json!({"path": long})),
+        ("list_notes", json!({"after": long})),
+        ("list_notes", json!({ &long: 1 })),
+        ("list_files", json!({"include": long})),
+    ] {
+        let refused = fixture.refused(name, arguments);
+        assert!(refused.to_string().len() < 1_500, "{name}: {} bytes", refused.to_string().len());
+    }
+}
+
+#[test]
 fn an_element_survives_a_rewrite_by_its_placeholder_and_goes_with_it() {
     let chart = "```chart\ntype: bar\ntitle: Sales\nlabels: [a, b]\n```\n";
     let fixture = vault(&[("a.md", &format!("Intro\n\n{chart}\nEnd\n"))]);
@@ -299,6 +331,11 @@ fn a_title_that_is_no_file_name_is_kept_in_the_frontmatter() {
         "not_found",
         "only the case differs"
     );
+    let in_the_way = fixture.refused("create_note", json!({"title": "x", "folder": "New/Deep/Plan- A-B-.md/Sub"}));
+    assert_eq!(in_the_way["message"], "`folder`: `New/Deep/Plan- A-B-.md` is a file, not a folder");
+    let made = fixture.ok("create_note", json!({"title": "Plan.md"}));
+    assert_eq!((&made["path"], &made["title"]), (&json!("Plan.md"), &json!("Plan")));
+    assert_eq!(fixture.text("Plan.md"), "");
     assert_eq!(
         fixture.code("create_note", json!({"title": "x", "markdown": "---\na: \"b\n---\n"})),
         "invalid_frontmatter"
@@ -450,10 +487,28 @@ fn long_lists_stay_within_an_answer() {
         ("list_files", json!({"limit": 5000, "include": "all"})),
         ("list_folders", json!({})),
     ] {
-        let answer = fixture.ok(name, arguments);
+        let answer = fixture.ok(name, arguments.clone());
         assert!(answer.to_string().chars().count() < 25_000, "{name}");
         assert_eq!(answer["truncated"], true, "{name}");
+        let call = Call { max_answer_chars: usize::MAX, ..Call::begin("test") };
+        let whole = fixture.reply(name, arguments, &call).unwrap().value();
+        assert_ne!(whole["truncated"], true, "{name}");
     }
+}
+
+#[test]
+fn plain_rows_are_lines_whatever_stands_in_them() {
+    let long = format!("---\ntitle: \"a\\tb\\e[31m\\u202E\"\n---\nFirst {}\n", "text ".repeat(8));
+    let fixture = vault(&[("Beds/Children's bed.md", &long), ("Beds/Deep/b.md", "")]);
+    let text = |name: &str, arguments: Value| fixture.reply(name, arguments, &Call::begin("test")).unwrap().text();
+    let notes = text("list_notes", json!({"folder": "Beds", "includeExcerpt": true}));
+    let row = notes.lines().find(|line| line.contains("Children")).unwrap();
+    assert!(row.starts_with("Beds/Children's bed.md\ta\u{fffd}b\u{fffd}[31m\u{fffd}\t"), "{row:?}");
+    assert!(notes.contains("\n    First text text"), "{notes}");
+    let files = text("list_files", json!({"include": "all", "limit": 1}));
+    assert!(files.ends_with("(1 file; the rest: --after 'Beds/Children'\\''s bed.md')\n"), "{files}");
+    let folders = text("list_folders", json!({}));
+    assert_eq!(folders, "Beds/  (1 document, 2 with the folders below)\n  Deep/  (1 document)\n");
 }
 
 #[test]
@@ -547,10 +602,7 @@ fn arguments_that_do_not_fit_are_named() {
         |name: &str, arguments: Value| fixture.refused(name, arguments)["message"].as_str().unwrap().to_owned();
     assert_eq!(message("read_note", json!({})), "`path`: is missing");
     assert_eq!(message("read_note", json!({"path": 1})), "`path`: must be a string, not a number");
-    assert_eq!(
-        message("read_note", json!({"path": "a.md", "limit": 1.5})),
-        "`limit`: must be a whole number, not a number"
-    );
+    assert_eq!(message("read_note", json!({"path": "a.md", "limit": 1.5})), "`limit`: must be a whole number, not 1.5");
     assert!(
         message("read_note", json!({"path": "a.md", "offest": 1})).starts_with("`offest`: there is no such argument")
     );
@@ -559,6 +611,7 @@ fn arguments_that_do_not_fit_are_named() {
         message("list_files", json!({"include": "some"})),
         "`include`: must be one of \"files\", \"notes\", \"all\""
     );
+    assert_eq!(message("list_notes", json!({"tags": [1]})), "`tags`: every item must be a string, not a number");
     fixture.ok("read_note", json!({"path": "a.md", "limit": null, "offset": 1.0}));
     fixture.ok("list_notes", json!({"tags": null, "includeArchived": null, "limit": null}));
     assert_eq!(message("update_tags", json!({"path": "a.md", "add": ["a b"]})).split(':').next(), Some("`add`"));
@@ -576,6 +629,13 @@ fn a_missing_version_is_asked_for_before_the_note_is_looked_for() {
     assert_eq!(no_text["message"], "`markdown`: is missing");
     assert_eq!(fixture.code("update_note", json!({"path": "../x.md", "markdown": ""})), "invalid_path");
     assert_eq!(fixture.code("update_tags", json!({"path": "missing.md", "add": ["a"]})), "not_found");
+    let call = Call::begin("test");
+    let edit = EditNote { path: "missing.md".into(), ..EditNote::default() };
+    assert_eq!(edit.run(&fixture.vault, &call).unwrap_err().code(), "version_required");
+    let update = UpdateNote { path: "missing.md".into(), markdown: String::new(), version: None };
+    assert_eq!(update.run(&fixture.vault, &call).unwrap_err().code(), "version_required");
+    let malformed = UpdateNote { path: "../x.md".into(), markdown: String::new(), version: None };
+    assert_eq!(malformed.run(&fixture.vault, &call).unwrap_err().code(), "invalid_path");
 }
 
 #[test]
@@ -707,14 +767,11 @@ fn a_row_stays_a_row_whatever_the_frontmatter_says() {
 }
 
 #[test]
-fn a_title_that_leaves_no_room_for_a_number_is_refused_by_name() {
+fn a_title_that_leaves_no_room_for_a_number_is_cut_for_it() {
     let title = "x".repeat(252);
     let fixture = vault(&[(&format!("{title}.md"), "")]);
-    let refused = fixture.refused("create_note", json!({"title": title}));
-    assert_eq!(
-        (&refused["code"], refused["message"].as_str().unwrap().starts_with("`title`")),
-        (&json!("invalid_argument"), true)
-    );
+    assert_eq!(fixture.ok("create_note", json!({"title": title}))["path"], format!("{} 2.md", "x".repeat(250)));
+    assert_eq!(fixture.refused("create_note", json!({"title": "x".repeat(253)}))["code"], "invalid_argument");
 }
 
 #[test]
@@ -723,6 +780,8 @@ fn a_folder_is_made_with_those_above_it_and_only_once() {
     assert_eq!(fixture.ok("create_folder", json!({"path": "one/two"}))["path"], "one/two");
     assert_eq!(fixture.code("create_folder", json!({"path": "one/two"})), "exists");
     assert_eq!(fixture.code("create_folder", json!({"path": "ONE/three"})), "not_found");
+    let taken = fixture.refused("create_folder", json!({"path": "one/TWO"}));
+    assert_eq!((&taken["code"], &taken["path"]), (&json!("exists"), &json!("one/two")));
     assert_eq!(fixture.code("create_folder", json!({"path": "a.md/x"})), "exists");
     assert_eq!(fixture.code("create_folder", json!({"path": "what?"})), "invalid_argument");
     assert_eq!(fixture.code("create_folder", json!({"path": ""})), "exists");

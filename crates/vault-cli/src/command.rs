@@ -73,9 +73,8 @@ fn kind(property: &Value) -> Kind {
 }
 
 fn argument(name: &'static str, property: &'static Value, required: bool) -> Arg {
-    let help = property.get("description").and_then(Value::as_str).unwrap_or_default();
     let option = dashed(name);
-    let argument = Arg::new(name).help(in_words_of_people(help));
+    let argument = Arg::new(name).help(help(name, property, required));
     match kind(property) {
         Kind::Flag { default: false } => argument.long(option).action(ArgAction::SetTrue),
         Kind::Flag { default: true } => argument.long(format!("no-{option}")).action(ArgAction::SetTrue),
@@ -89,6 +88,34 @@ fn argument(name: &'static str, property: &'static Value, required: bool) -> Arg
             let items = property.get("items").unwrap_or(property);
             valued(argument.long(option).required(required), name, items, scalar).action(ArgAction::Append)
         }
+    }
+}
+
+/// Returns what an argument means, and in brackets what the schema says besides, e.g. `[1 to 1000, default 200]`.
+fn help(name: &str, property: &Value, required: bool) -> String {
+    let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
+    let words = in_words_of_people(description);
+    let mut notes = Vec::new();
+    match kind(property) {
+        Kind::Flag { default: true } => return format!("Turn this off: {words}"),
+        Kind::Many(_) => notes.push("repeat for several".to_owned()),
+        Kind::One(_) if required && name == VERSION => notes.push("required".to_owned()),
+        Kind::Flag { default: false } | Kind::One(_) => {}
+    }
+    match ["minimum", "maximum"].map(|bound| property.get(bound).and_then(Value::as_i64)) {
+        [Some(least), Some(most)] => notes.push(format!("{least} to {most}")),
+        [Some(least), None] => notes.push(format!("at least {least}")),
+        [None, Some(most)] => notes.push(format!("at most {most}")),
+        [None, None] => {}
+    }
+    match property.get("default") {
+        Some(Value::String(default)) => notes.push(format!("default {default}")),
+        Some(default) => notes.push(format!("default {default}")),
+        None => {}
+    }
+    match notes.is_empty() {
+        true => words,
+        false => format!("{words} [{}]", notes.join(", ")),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Which vault a command is about.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use vault_core::VaultError;
+use vault_core::{Vault, VaultError};
 
 /// The folder that marks a vault.
 const MARK: &str = ".vault";
@@ -20,6 +21,17 @@ pub fn vault_root(named: Option<PathBuf>, here: &Path) -> Result<PathBuf, VaultE
             "say which folder is the vault (`--vault .` for this one): `VAULT` is not set, and neither this folder nor \
                   one above it has a `.vault` folder"
                 .into(),
+    })
+}
+
+/// Opens the vault in `root`; a refusal names the folder.
+pub fn open(root: &Path) -> Result<Vault, VaultError> {
+    Vault::open(root).map_err(|refusal| match refusal {
+        VaultError::VaultUnavailable { source } => {
+            let named = format!("`{}`: {source}", root.display());
+            VaultError::VaultUnavailable { source: io::Error::new(source.kind(), named) }
+        }
+        refusal => refusal,
     })
 }
 

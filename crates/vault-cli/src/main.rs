@@ -12,7 +12,7 @@ use vault_core::{Call, Entry, OPERATIONS, Vault, VaultError};
 
 const RULES: &str = "\
 A text argument that is `-` is read from standard input; write an argument that begins with a dash after `--`.
-Answers go to standard output; errors, with `--json` too, and the version of a note go to standard error.
+Errors, with `--json` too, and the version of a note go to standard error; standard output has the answer alone.
 Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (no version, another version, or taken),
 6 not permitted, 1 anything else.";
 
@@ -54,12 +54,12 @@ fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultErro
     let here = env::current_dir().unwrap_or_default();
     let named = matches.get_one("vault").cloned().or_else(|| env::var_os("VAULT").map(PathBuf::from));
     let root = find::vault_root(named.filter(|root| !root.as_os_str().is_empty()), &here)?;
-    let vault = Vault::open(&root)?;
+    let vault = find::open(&root)?;
     if let Some(entry) = OPERATIONS.iter().find(|entry| command::dashed(entry.name) == name) {
         return operation(entry, arguments, &vault, output);
     }
     let settings = switch::run(name, arguments, &vault).unwrap_or_else(|| vault.settings())?;
-    Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings)))
+    Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings), None))
 }
 
 fn operation(
@@ -69,8 +69,10 @@ fn operation(
     output: Output,
 ) -> Result<io::Result<()>, VaultError> {
     let request = command::request(entry, arguments, io::stdin())?;
-    let reply = entry.call(request, vault, &Call::begin(&client()))?;
-    Ok(output.answer(|| reply.value(), || reply.text()))
+    // The limit on answers saves the context of a model; a person has a pager.
+    let call = Call { max_answer_chars: usize::MAX, ..Call::begin(&client()) };
+    let reply = entry.call(request, vault, &call)?;
+    Ok(output.answer(|| reply.value(), || reply.text(), reply.version.as_ref()))
 }
 
 /// Returns what the history says about who did it.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
-use vault_core::VaultError;
+use vault_core::{VaultError, Version, shown};
 
 use crate::failure;
 
@@ -18,9 +18,14 @@ pub struct Output {
 impl Output {
     /// Prints an answer: `value` as JSON, or `text`.
     ///
-    /// The version that a text goes with is a line on standard error, so that what reads standard output gets the note and
-    /// nothing else. A reader who went before the end of the text gets none.
-    pub fn answer(self, value: impl Fn() -> Value, text: impl FnOnce() -> String) -> io::Result<()> {
+    /// The `version` that a text goes with is a line on standard error, so that what reads standard output gets the note
+    /// and nothing else. A reader who went before the end of the text gets none.
+    pub fn answer(
+        self,
+        value: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+        version: Option<&Version>,
+    ) -> io::Result<()> {
         let stdout = io::stdout();
         let answer = match self.json {
             true => json_line(&value()),
@@ -32,7 +37,7 @@ impl Output {
         if self.json || written.is_err() {
             return quiet_when_nobody_reads(written);
         }
-        match value()["version"].as_str() {
+        match version {
             Some(version) => talk(&format!("version: {version}")),
             None => Ok(()),
         }
@@ -76,9 +81,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if is_obeyed(c) { escaped(c) } else { c.to_string() }).collect())
 }
 
-/// Control characters other than tab and line feed, and those that reorder the text around them.
+/// Tab and line feed do what a text wants of them.
 fn is_obeyed(c: char) -> bool {
-    (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    shown::is_obeyed(c) && c != '\n' && c != '\t'
 }
 
 fn escaped(c: char) -> String {

@@ -16,7 +16,7 @@ const COMMANDS: [(&str, Option<Setting>, &str); 3] = [
 
 /// Returns the commands.
 pub fn commands() -> impl Iterator<Item = Command> {
-    let switches = Arg::new(SWITCHES).value_name("SWITCH").required(true).num_args(1..);
+    let switches = Arg::new(SWITCHES).value_name("SWITCH").required(true).num_args(1..).value_delimiter(',');
     let switches =
         switches.help("What agents may do; write works only while read is on, move and delete only while write is");
     COMMANDS.into_iter().map(move |(name, _, about)| {

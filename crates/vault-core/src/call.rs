@@ -17,6 +17,8 @@ pub struct Call {
     pub operation: OperationId,
     /// Time of the call.
     pub now: Timestamp,
+    /// Longest answer of a list, in characters of its JSON; `usize::MAX` for no limit.
+    pub max_answer_chars: usize,
     /// When the call must have ended, if ever.
     pub deadline: Option<Instant>,
     /// Set once the caller no longer wants the answer.

@@ -7,9 +7,11 @@ use jiff::Timestamp;
 
 use crate::call::{Call, Cancelled, OperationId};
 use crate::error::VaultError;
+use crate::limits::MAX_ANSWER_CHARS;
 
 impl Call {
-    /// Begins a call on behalf of `client`: takes the time and a fresh operation id; no deadline.
+    /// Begins a call on behalf of `client`: takes the time and a fresh operation id; no deadline, and answers as
+    /// long as agents get them.
     pub fn begin(client: &str) -> Call {
         let now = Timestamp::now();
         let random = getrandom::u64().expect("the operating system always has random numbers");
@@ -17,6 +19,7 @@ impl Call {
             client: client.to_owned(),
             operation: OperationId::new(now, random),
             now,
+            max_answer_chars: MAX_ANSWER_CHARS,
             deadline: None,
             cancelled: Cancelled::default(),
         }

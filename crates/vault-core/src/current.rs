@@ -3,18 +3,26 @@
 use crate::error::VaultError;
 use crate::limits::MAX_DIFF_BYTES;
 use crate::path::VaultPath;
+use crate::shown::shortened;
 use crate::vault::{Text, Vault};
 use crate::version::Version;
 
+/// Asks for the version that a caller must hold to change the note that `path` names. Nothing is looked for on the disk.
+pub(crate) fn held_version(path: &str, version: Option<&str>) -> Result<Version, VaultError> {
+    match (version, VaultPath::parse(path)) {
+        (Some(version), _) => Ok(Version::from_caller(version)),
+        (None, Ok(path)) => Err(VaultError::VersionRequired { path }),
+        (None, Err(problem)) => Err(VaultError::InvalidPath { path: shortened(path), problem }),
+    }
+}
+
 impl Vault {
-    /// Reads a note that a caller wants to change: refuses unless it is still what `version` names.
-    pub(crate) fn read_current(&self, path: &VaultPath, version: Option<&str>) -> Result<Text, VaultError> {
-        let read =
-            version.map(Version::from_caller).ok_or_else(|| VaultError::VersionRequired { path: path.clone() })?;
+    /// Reads a note that a caller wants to change: refuses unless it is still at the version that the caller holds.
+    pub(crate) fn read_current(&self, path: &VaultPath, held: &Version) -> Result<Text, VaultError> {
         let stored = self.read_stored(path)?;
-        match stored.version == read {
+        match stored.version == *held {
             true => Ok(stored),
-            false => Err(self.stale(path, &read, &stored)),
+            false => Err(self.stale(path, held, &stored)),
         }
     }
 

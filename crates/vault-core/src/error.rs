@@ -5,7 +5,9 @@ use std::io;
 
 use serde_json::{Map, Value, json};
 
+use crate::limits::MAX_LINES_TOLD;
 use crate::path::{PathProblem, VaultPath};
+use crate::shown::shortened;
 use crate::switches::Switch;
 use crate::version::Version;
 
@@ -23,10 +25,10 @@ pub enum VaultError {
     #[error("`{path}` cannot be used: {problem}")]
     InvalidPath { path: String, problem: PathProblem },
     /// An argument has a value that the operation does not take.
-    #[error("`{argument}`: {problem}")]
+    #[error("`{argument}`: {}", shortened(problem))]
     InvalidArgument { argument: String, problem: String },
     /// The frontmatter block, the file's or the one that was passed, cannot be read as YAML, so it is not written.
-    #[error("the frontmatter of `{path}` cannot be used: line {line}: {problem}")]
+    #[error("the frontmatter of `{path}` cannot be used: line {line}: {}", shortened(problem))]
     InvalidFrontmatter { path: String, line: usize, problem: String },
     /// The place is taken.
     #[error("{} exists already", named(path))]
@@ -50,7 +52,7 @@ pub enum VaultError {
     #[error("`old_string` occurs {} times in `{path}`", lines.len())]
     NotUnique { path: VaultPath, lines: Vec<usize> },
     /// A placeholder cannot be turned back into an element of the note.
-    #[error("the `vault-block` `{id}` {problem}")]
+    #[error("the `vault-block` `{}` {problem}", shortened(id))]
     UnknownBlock { path: VaultPath, id: String, problem: BlockProblem },
     /// A person has not allowed this kind of call.
     #[error("the switch `{switch}` is off for this vault")]
@@ -176,10 +178,12 @@ impl VaultError {
             }
             VaultError::OpenElsewhere { .. } => "wait until it is saved and closed, then read the note again".into(),
             VaultError::NoMatch { .. } => {
-                "copy `old_string` exactly from `read_note`, blanks and line breaks included; nothing was written".into()
+                "copy `old_string` exactly from `read_note`, blanks and line breaks included; a line that only the view \
+                 adds (`type: Note`) matches only as a whole; nothing was written"
+                    .into()
             }
             VaultError::NotUnique { .. } => {
-                "make `old_string` longer so that it fits one place (`lines` has them), or pass `replace_all`".into()
+                "make `old_string` longer so that it fits one place (`lines` has the first), or pass `replace_all`".into()
             }
             VaultError::UnknownBlock { problem, .. } => match problem {
                 BlockProblem::Unknown => {
@@ -189,7 +193,7 @@ impl VaultError {
                 BlockProblem::Unclosed => "end the placeholder with its closing fence".into(),
                 BlockProblem::Edited => {
                     "leave the lines of a placeholder as `read_note` shows them; to change the element itself, replace the \
-                     whole placeholder by new fenced code"
+                     whole placeholder with new fenced code"
                         .into()
                 }
                 BlockProblem::Unmovable => "put the placeholder on lines of its own, outside other code".into(),
@@ -198,7 +202,7 @@ impl VaultError {
                 format!("a person can turn it on with `vault --vault . allow {switch}`, run in the vault's folder")
             }
             VaultError::AccessDenied { .. } => "a person must change the file's permissions".into(),
-            VaultError::NotUtf8 { .. } => "a person can convert the file to UTF-8; it can still be listed and moved".into(),
+            VaultError::NotUtf8 { .. } => "a person can convert the file to UTF-8; it is still listed".into(),
             VaultError::UnsupportedType { .. } => "only text can be read with this tool; `list_files` tells the kinds of files".into(),
             VaultError::TooLarge { hint, .. } => (*hint).into(),
             VaultError::Timeout => "call again with a smaller range or folder".into(),
@@ -234,6 +238,9 @@ impl VaultError {
                 error.insert("diff".into(), json!(diff));
             }
             VaultError::NotUnique { lines, .. } => {
+                let mut lines = lines.clone();
+                lines.dedup();
+                lines.truncate(MAX_LINES_TOLD);
                 error.insert("lines".into(), json!(lines));
             }
             VaultError::PermissionDenied { switch } => {

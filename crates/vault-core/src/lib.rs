@@ -19,6 +19,7 @@ mod rows;
 mod rules;
 pub mod schema;
 mod served;
+pub mod shown;
 pub mod store;
 pub mod switches;
 mod tags;

@@ -15,14 +15,14 @@ pub const MAX_NOTE_BYTES: u64 = 64 * 1024 * 1024;
 /// Largest plain text file that `read_file` opens, in bytes.
 pub const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Longest answer of a list or a search, in characters of its JSON.
+/// Longest answer of a list or a search to an agent, in characters of its JSON.
 pub const MAX_ANSWER_CHARS: usize = 25_000;
-
-/// Most folders in one answer of `list_folders`.
-pub const MAX_FOLDERS: usize = 2_000;
 
 /// Most nearest paths that a `not_found` names.
 pub const MAX_CANDIDATES: usize = 5;
+
+/// Most lines that a `not_unique` names.
+pub const MAX_LINES_TOLD: usize = 20;
 
 /// Memory for the texts this process served last, in bytes: they answer `since` and a stale write with a diff.
 pub const SERVED_TEXT_BYTES: usize = 16 * 1024 * 1024;

@@ -9,6 +9,7 @@ use crate::limits::MAX_CANDIDATES;
 use crate::naming;
 use crate::path::{PathProblem, VaultPath, composed, folded};
 use crate::rules::Rules;
+use crate::shown::shortened;
 use crate::store::{EntryKind, Stat};
 use crate::vault::Vault;
 
@@ -102,10 +103,7 @@ impl Locator<'_> {
         let path = self.usable(text, EntryKind::Folder)?;
         match self.look(&path)? {
             Look::There(found) if found.stat.kind == EntryKind::Folder => Ok(found.path),
-            Look::There(_) => Err(VaultError::InvalidArgument {
-                argument: argument.into(),
-                problem: format!("`{text}` is a file, not a folder"),
-            }),
+            Look::There(found) => Err(not_a_folder(argument, found.path.as_str())),
             Look::Missing(spellings) => Err(self.not_found("folder", text, &spellings, call)),
         }
     }
@@ -181,7 +179,7 @@ impl Locator<'_> {
 
     /// Checks the text of a path, by its own and by the vault's rules. Whether something is there plays no part.
     fn usable(&self, text: &str, wanted: EntryKind) -> Result<VaultPath, VaultError> {
-        let refusal = |problem| VaultError::InvalidPath { path: shown(text), problem };
+        let refusal = |problem| VaultError::InvalidPath { path: shortened(text), problem };
         let path = VaultPath::parse(text).map_err(refusal)?;
         match self.rules.hide(&path, wanted == EntryKind::Folder) {
             true => Err(refusal(PathProblem::Ignored)),
@@ -255,13 +253,18 @@ impl Locator<'_> {
             _ => catalog.nearest(text, MAX_CANDIDATES),
         };
         let candidates = catalog.map_or_else(|_| Vec::new(), nearest);
-        VaultError::NotFound { what, path: shown(text), candidates }
+        VaultError::NotFound { what, path: shortened(text), candidates }
     }
 }
 
 fn other_case(what: &'static str, text: &str, spellings: &[VaultPath]) -> VaultError {
     let candidates = spellings.iter().take(MAX_CANDIDATES).map(VaultPath::to_string).collect();
-    VaultError::NotFound { what, path: shown(text), candidates }
+    VaultError::NotFound { what, path: shortened(text), candidates }
+}
+
+/// Refuses what `argument` names, or would have to lead through.
+pub(crate) fn not_a_folder(argument: &str, path: &str) -> VaultError {
+    VaultError::InvalidArgument { argument: argument.into(), problem: format!("`{path}` is a file, not a folder") }
 }
 
 fn not_a_note(found: &Located) -> VaultError {
@@ -271,15 +274,4 @@ fn not_a_note(found: &Located) -> VaultError {
         EntryKind::File => "its name does not end in `.md` or `.markdown`",
     };
     VaultError::NotANote { path: found.path.to_string(), why }
-}
-
-/// A path as errors repeat it: not endless, without control characters.
-fn shown(text: &str) -> String {
-    const MOST: usize = 200;
-    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-    let mut shown: String = text.chars().take(MOST).map(clean).collect();
-    if text.chars().nth(MOST).is_some() {
-        shown.push('…');
-    }
-    shown
 }

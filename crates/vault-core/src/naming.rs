@@ -2,29 +2,30 @@
 
 use crate::error::VaultError;
 use crate::limits::MAX_NAME_BYTES;
-use crate::path::{composed, folded};
+use crate::path::{FileKind, composed, folded, split_extension};
 
 /// File name that a title gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
     /// The name without its extension.
     pub stem: String,
-    /// Whether the name had to differ from the title, so that the title must be kept in the frontmatter.
-    pub differs: bool,
+    /// The title, where the name had to differ from it, so that it must be kept in the frontmatter.
+    pub title: Option<String>,
 }
 
 /// Returns the file name of a note called `title`.
 ///
 /// Characters that Linux, macOS, Windows or a wikilink cannot hold become `-`, as does a leading dot; trailing dots
-/// and blanks go; Windows device names get a `_`; the result is NFC. Refused: a title that is blank, only dots, begins
+/// and blanks go; Windows device names get a `_`; the result is NFC. The extension of a note is no part of its title
+/// (`Plan.md` is the title `Plan`). Refused: a title that is blank, only dots, begins
 /// with `../` or `..\`, or gives a name over 255 bytes. Source: CONTRACT.md section 2.
 ///
 /// ```
 /// let name = vault_core::naming::file_name("10:30 / Plan?").unwrap();
-/// assert_eq!((name.stem.as_str(), name.differs), ("10-30 - Plan-", true));
+/// assert_eq!((name.stem.as_str(), name.title.as_deref()), ("10-30 - Plan-", Some("10:30 / Plan?")));
 /// ```
 pub fn file_name(title: &str) -> Result<FileName, VaultError> {
-    let title = title.trim();
+    let title = without_extension(title.trim());
     let refusal = |problem: &str| VaultError::InvalidArgument { argument: "title".into(), problem: problem.into() };
     if title.is_empty() {
         return Err(refusal("a title cannot be blank"));
@@ -39,8 +40,8 @@ pub fn file_name(title: &str) -> Result<FileName, VaultError> {
     if stem.len() + NOTE_EXTENSION.len() > MAX_NAME_BYTES {
         return Err(refusal("the file name would be longer than 255 bytes: shorten the title"));
     }
-    let differs = stem != composed(title);
-    Ok(FileName { stem, differs })
+    let title = (stem != composed(title)).then(|| title.to_owned());
+    Ok(FileName { stem, title })
 }
 
 /// Extension of the notes we make.
@@ -76,6 +77,15 @@ pub fn check_folder_name(name: &str) -> Result<(), String> {
         return Err(format!("`{name}` is a device name on Windows"));
     }
     Ok(())
+}
+
+fn without_extension(title: &str) -> &str {
+    match split_extension(title) {
+        (stem, extension) if FileKind::of_extension(&extension.to_ascii_lowercase()) == FileKind::Note => {
+            stem.trim_end()
+        }
+        _ => title,
+    }
 }
 
 fn repaired(title: &str) -> String {
@@ -128,11 +138,17 @@ mod tests {
             ("cafe\u{301}", "café"),
             ("plan.site.south", "plan.site.south"),
             ("茶館", "茶館"),
+            ("Plan.md", "Plan"),
+            ("Plan .Markdown", "Plan"),
+            ("Plan.txt", "Plan.txt"),
+            (".md", "-md"),
         ];
         for (title, expected) in cases {
             assert_eq!(stem(title), expected, "{title:?}");
         }
-        assert!(!file_name("cafe\u{301}").unwrap().differs, "normalisation is not a difference");
+        assert_eq!(file_name("cafe\u{301}").unwrap().title, None, "normalisation is not a difference");
+        assert_eq!(file_name("Plan.md").unwrap().title, None, "the title is `Plan`");
+        assert_eq!(file_name("Plan?.md").unwrap().title.as_deref(), Some("Plan?"));
     }
 
     #[test]

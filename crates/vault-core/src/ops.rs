@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::call::Call;
 use crate::error::VaultError;
-use crate::path::VaultPath;
 use crate::schema;
 use crate::switches::Switch;
 use crate::vault::Vault;
+use crate::version::Version;
 
 mod create_folder;
 mod create_note;
@@ -69,6 +69,11 @@ pub trait Operation: Serialize + DeserializeOwned + JsonSchema + Sized + 'static
     /// The answer: JSON for programs, `Display` for people.
     type Response: Serialize + JsonSchema + Display + Send + 'static;
 
+    /// Returns the version of the note that the caller holds after this answer.
+    fn version(_response: &Self::Response) -> Option<&Version> {
+        None
+    }
+
     /// Does it, or refuses and changes nothing.
     fn run(self, vault: &Vault, call: &Call) -> Result<Self::Response, VaultError>;
 }
@@ -122,35 +127,26 @@ impl Entry {
         arguments.retain(|_, value| !value.is_null());
         arguments.values_mut().for_each(make_whole);
         schema::check((self.input_schema)(), &arguments)?;
-        self.check_version(&arguments)?;
         (self.run)(arguments, vault, call)
-    }
-
-    /// Asks for a version that is required and the only thing missing, before anything is looked for on the disk.
-    fn check_version(&self, arguments: &Map<String, Value>) -> Result<(), VaultError> {
-        let required = (self.input_schema)().get("required").and_then(Value::as_array);
-        let is_missing = |name: &&str| !arguments.contains_key(*name);
-        let missing: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).filter(is_missing).collect();
-        let path = arguments.get("path").and_then(Value::as_str).and_then(|path| VaultPath::parse(path).ok());
-        match (&missing[..], path) {
-            (["version"], Some(path)) => Err(VaultError::VersionRequired { path }),
-            _ => Ok(()),
-        }
     }
 }
 
 /// The answer of an operation, rendered when asked for.
-pub struct Reply(Box<dyn Answer + Send>);
+pub struct Reply {
+    answer: Box<dyn Answer + Send>,
+    /// Version of the note that the caller holds now, when the answer tells one.
+    pub version: Option<Version>,
+}
 
 impl Reply {
     /// Returns the answer as programs get it.
     pub fn value(&self) -> Value {
-        self.0.value()
+        self.answer.value()
     }
 
     /// Returns the answer as people read it.
     pub fn text(&self) -> String {
-        self.0.text()
+        self.answer.text()
     }
 }
 
@@ -171,7 +167,9 @@ impl<R: Serialize + Display> Answer for R {
 
 fn run_erased<O: Operation>(arguments: Map<String, Value>, vault: &Vault, call: &Call) -> Result<Reply, VaultError> {
     let request: O = serde_json::from_value(Value::Object(arguments)).map_err(argument_error)?;
-    Ok(Reply(Box::new(request.run(vault, call)?)))
+    let response = request.run(vault, call)?;
+    let version = O::version(&response).cloned();
+    Ok(Reply { answer: Box::new(response), version })
 }
 
 /// `20.0` is the whole number 20, in JSON Schema too.

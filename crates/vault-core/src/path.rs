@@ -213,7 +213,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    fn of_extension(extension: &str) -> FileKind {
+    pub(crate) fn of_extension(extension: &str) -> FileKind {
         match extension {
             "md" | "markdown" => FileKind::Note,
             "csv" | "tsv" | "xlsx" | "xlsm" | "xls" | "ods" => FileKind::Sheet,
@@ -253,7 +253,7 @@ fn has_drive_letter(text: &str) -> bool {
     letter && (cfg!(windows) || !after.starts_with(' ')) || scheme
 }
 
-fn split_extension(name: &str) -> (&str, &str) {
+pub(crate) fn split_extension(name: &str) -> (&str, &str) {
     match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => (stem, extension),
         _ => (name, ""),

@@ -48,17 +48,18 @@ pub(crate) fn count(text: &str) -> usize {
 }
 
 /// Refuses to return `text`, which is too long for one answer and begins at line `first` of what `path` holds.
-pub(crate) fn too_large(path: &VaultPath, text: &str, first: usize) -> VaultError {
+/// `hint` says what to do where asking for other lines is not the first thing.
+pub(crate) fn too_large(path: &VaultPath, text: &str, first: usize, hint: Option<&'static str>) -> VaultError {
     let mut lines = (first..).zip(text.split_inclusive('\n'));
     let long = lines.find(|(_, line)| line.len() as u64 > MAX_WHOLE_NOTE_BYTES);
-    let (what, hint) = match long {
+    let (what, lines_hint) = match long {
         Some((number, _)) => (
             format!("line {number} of `{path}` alone"),
             "read the other lines with `offset` and `limit`; a person must break this one",
         ),
         None => (format!("`{path}`, as asked for,"), "read fewer lines at a time, with `offset` and `limit`"),
     };
-    VaultError::TooLarge { what, limit: MAX_WHOLE_NOTE_BYTES, hint }
+    VaultError::TooLarge { what, limit: MAX_WHOLE_NOTE_BYTES, hint: hint.unwrap_or(lines_hint) }
 }
 
 /// Returns where the line after `n_lines` lines begins.

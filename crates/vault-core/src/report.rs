@@ -11,6 +11,7 @@ use crate::catalog::title;
 use crate::error::VaultError;
 use crate::links;
 use crate::path::VaultPath;
+use crate::shown::one_line;
 use crate::vault::{Draft, Saved, Vault};
 use crate::version::Version;
 
@@ -91,7 +92,7 @@ pub(crate) fn prepare(vault: &Vault, draft: &Draft, call: &Call) -> Result<(), V
 
 /// Writes one line for each of `items`.
 pub(crate) fn show_list(f: &mut fmt::Formatter<'_>, what: &str, items: &[String]) -> fmt::Result {
-    items.iter().try_for_each(|item| writeln!(f, "  {what}: {item}"))
+    items.iter().try_for_each(|item| writeln!(f, "  {what}: {}", one_line(item)))
 }
 
 impl fmt::Display for WriteReport {
@@ -99,7 +100,7 @@ impl fmt::Display for WriteReport {
         let verb = if self.operation.is_some() { "changed" } else { "unchanged:" };
         writeln!(f, "{verb} {}", self.path)?;
         for block in &self.dropped_blocks {
-            writeln!(f, "  no longer in the note: {} ({})", block.label, block.id)?;
+            writeln!(f, "  no longer in the note: {} ({})", one_line(&block.label), block.id)?;
         }
         show_list(f, "left out of the frontmatter", &self.ignored_frontmatter_keys)?;
         show_list(f, "matches no note", &self.unresolved_wikilinks)

@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use crate::limits::MAX_ANSWER_CHARS;
-
 /// The part of a list that one answer holds.
 pub(crate) struct Page<T> {
     /// The rows, in order.
@@ -24,9 +22,9 @@ impl<T: Row> Row for &T {
     }
 }
 
-/// Takes rows up to `limit` and up to the size of an answer. At least one row is taken when there is one.
-pub(crate) fn page<T: Row>(rows: impl Iterator<Item = T>, limit: usize) -> Page<T> {
-    let mut room = MAX_ANSWER_CHARS - ROOM_FOR_THE_REST;
+/// Takes rows up to `limit` and up to an answer of `max_chars`. At least one row is taken when there is one.
+pub(crate) fn page<T: Row>(rows: impl Iterator<Item = T>, limit: usize, max_chars: usize) -> Page<T> {
+    let mut room = max_chars.saturating_sub(ROOM_FOR_THE_REST);
     let mut taken: Vec<T> = Vec::new();
     for row in rows {
         let size = size_of(&row);
@@ -46,6 +44,11 @@ impl<T: Row> Page<T> {
     }
 }
 
+/// Writes the option that asks for the rows from `next` on, as a shell reads it.
+pub(crate) fn after_option(next: &str) -> String {
+    format!("--after '{}'", next.replace('\'', r"'\''"))
+}
+
 /// Returns the size of a value in an answer, in characters of JSON with its comma.
 fn size_of(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |json| json.chars().count() + 1)
@@ -57,6 +60,7 @@ const ROOM_FOR_THE_REST: usize = 200;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MAX_ANSWER_CHARS;
 
     impl Row for String {
         fn cursor(&self) -> String {
@@ -67,20 +71,27 @@ mod tests {
     #[test]
     fn an_answer_holds_what_fits_and_says_that_more_is_there() {
         let long = "x".repeat(10_000);
-        let fits = page([&long, &long, &long].into_iter(), 10);
+        let fits = page([&long, &long, &long].into_iter(), 10, MAX_ANSWER_CHARS);
         assert_eq!((fits.rows.len(), fits.truncated), (2, true));
         assert_eq!(fits.next().map(|next| next.len()), Some(3_000));
         let short = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
-        let limited = page(short.iter(), 2);
+        let limited = page(short.iter(), 2, MAX_ANSWER_CHARS);
         assert_eq!((limited.rows.len(), limited.next().as_deref()), (2, Some("b")));
-        let whole = page(short.iter(), 3);
+        let whole = page(short.iter(), 3, MAX_ANSWER_CHARS);
         assert_eq!((whole.rows.len(), whole.next()), (3, None));
+        let unlimited = page([&long, &long, &long].into_iter(), 10, usize::MAX);
+        assert_eq!((unlimited.rows.len(), unlimited.truncated), (3, false));
+    }
+
+    #[test]
+    fn a_shell_reads_where_to_go_on_as_it_is() {
+        assert_eq!(after_option("17 Children's bed.md"), r"--after '17 Children'\''s bed.md'");
     }
 
     #[test]
     fn there_is_room_for_where_to_go_on() {
         let (first, second) = ("x".repeat(20_000), "y".repeat(3_500));
-        let page = page([&first, &second].into_iter(), 10);
+        let page = page([&first, &second].into_iter(), 10, MAX_ANSWER_CHARS);
         assert_eq!((page.rows.len(), page.truncated), (1, true));
     }
 }

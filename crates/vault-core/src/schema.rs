@@ -44,32 +44,34 @@ pub fn check(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Res
             let names: Vec<&str> = properties.into_iter().flat_map(|map| map.keys()).map(String::as_str).collect();
             return Err(refusal(name, format!("there is no such argument; there are: {}", names.join(", "))));
         };
-        check_value(name, property, value)?;
+        check_value(property, value).map_err(|problem| refusal(name, problem))?;
     }
     Ok(())
 }
 
-fn check_value(name: &str, schema: &Value, value: &Value) -> Result<(), VaultError> {
+/// Returns what is wrong with `value`, if anything is.
+fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
     if let Some(kind) = schema.get("type").and_then(Value::as_str)
         && !has_type(value, kind)
     {
-        return Err(refusal(name, format!("must be {}, not {}", article(kind), article(type_of(value)))));
+        return Err(format!("must be {}, not {}", article(kind), passed(value, kind)));
     }
     if let Some(choices) = schema.get("enum").and_then(Value::as_array)
         && !choices.contains(value)
     {
         let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
-        return Err(refusal(name, format!("must be one of {}", choices.join(", "))));
+        return Err(format!("must be one of {}", choices.join(", ")));
     }
     let bound = |key: &str| schema.get(key).and_then(Value::as_i64);
     if let Some(number) = value.as_f64() {
         let (least, most) = (bound("minimum"), bound("maximum"));
         if least.is_some_and(|least| number < least as f64) || most.is_some_and(|most| number > most as f64) {
-            return Err(refusal(name, range_text(least, most)));
+            return Err(range_text(least, most));
         }
     }
     if let (Some(items), Some(values)) = (schema.get("items"), value.as_array()) {
-        return values.iter().try_for_each(|value| check_value(name, items, value));
+        let checked = values.iter().try_for_each(|value| check_value(items, value));
+        return checked.map_err(|problem| format!("every item {problem}"));
     }
     Ok(())
 }
@@ -103,6 +105,14 @@ fn type_of(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "array",
         Value::Object(_) => "object",
+    }
+}
+
+/// Names a value that is not of the type `wanted`.
+fn passed(value: &Value, wanted: &str) -> String {
+    match (value, wanted) {
+        (Value::Number(number), "integer") => number.to_string(),
+        _ => article(type_of(value)),
     }
 }
 

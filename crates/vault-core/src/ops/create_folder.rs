@@ -9,6 +9,7 @@ use super::Operation;
 use crate::call::{Call, OperationId};
 use crate::error::VaultError;
 use crate::locate::Locator;
+use crate::path::folded;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
@@ -36,12 +37,26 @@ impl Operation for CreateFolder {
 
     fn run(self, vault: &Vault, call: &Call) -> Result<CreateFolderResponse, VaultError> {
         let locator = Locator::new(vault)?;
-        let path = locator.place_for_folder("path", &self.path)?;
+        let path = locator.place_for_folder("path", &self.path).map_err(|refusal| self.taken(refusal))?;
         if path.is_root() {
             return Err(VaultError::Exists { path: self.path });
         }
         vault.create_folder(&path, Self::NAME, call).map_err(|refusal| locator.conceal(refusal, &path))?;
         Ok(CreateFolderResponse { path: path.to_string(), operation: call.operation.clone() })
+    }
+}
+
+impl CreateFolder {
+    /// Another spelling of the whole path takes the name; one of a folder above it is only misspelled.
+    fn taken(&self, refusal: VaultError) -> VaultError {
+        match refusal {
+            VaultError::NotFound { mut candidates, .. }
+                if candidates.first().is_some_and(|other| folded(other) == folded(&self.path)) =>
+            {
+                VaultError::Exists { path: candidates.remove(0) }
+            }
+            refusal => refusal,
+        }
     }
 }
 

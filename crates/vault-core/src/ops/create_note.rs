@@ -11,7 +11,7 @@ use crate::call::{Call, OperationId};
 use crate::error::VaultError;
 use crate::limits::MAX_NAME_TRIES;
 use crate::links;
-use crate::locate::Locator;
+use crate::locate::{self, Locator};
 use crate::naming::{self, NOTE_EXTENSION};
 use crate::path::{VaultPath, folded};
 use crate::refusals;
@@ -72,13 +72,20 @@ impl Operation for CreateNote {
     const EFFECT: Switch = Switch::Write;
     type Response = CreateNoteResponse;
 
+    fn version(response: &CreateNoteResponse) -> Option<&Version> {
+        Some(&response.version)
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<CreateNoteResponse, VaultError> {
         let name = naming::file_name(&self.title)?;
         let tags = tags::parse_all("tags", &self.tags)?;
         let locator = Locator::new(vault)?;
-        let folder = locator.place_for_folder("folder", self.folder.as_deref().unwrap_or(""))?;
-        let title = name.differs.then(|| self.title.trim());
-        let composed = vault_markdown::compose(&self.markdown, title, &tags)
+        let folder = locator.place_for_folder("folder", self.folder.as_deref().unwrap_or(""));
+        let folder = folder.map_err(|refusal| match refusal {
+            VaultError::Exists { path } => locate::not_a_folder("folder", &path),
+            refusal => refusal,
+        })?;
+        let composed = vault_markdown::compose(&self.markdown, name.title.as_deref(), &tags)
             .map_err(|error| refusals::merge_error(&folder.join(&format!("{}{NOTE_EXTENSION}", name.stem)), error))?;
         let draft = Draft::of(composed.text);
         // Links that lead here are looked for in any case.

@@ -8,16 +8,18 @@ use vault_markdown::ViewOptions;
 
 use super::{Operation, plural};
 use crate::call::Call;
+use crate::current::held_version;
 use crate::error::VaultError;
 use crate::path::VaultPath;
 use crate::rebase;
 use crate::refusals;
 use crate::report::{self, WriteReport};
+use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::{Draft, Text, Vault};
 use crate::version::Version;
 
-/// Change a passage of a note: replaces `old_string` by `new_string`, nothing else.
+/// Change a passage of a note: replaces `old_string` with `new_string`, nothing else.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditNote {
@@ -60,9 +62,14 @@ impl Operation for EditNote {
     const DESTRUCTIVE: bool = true;
     type Response = EditNoteResponse;
 
+    fn version(response: &EditNoteResponse) -> Option<&Version> {
+        response.report.version.as_ref()
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<EditNoteResponse, VaultError> {
+        let held = held_version(&self.path, self.version.as_deref())?;
         let path = vault.locate_note(&self.path, call)?.path;
-        let (stored, kept) = self.read(vault, &path)?;
+        let (stored, kept) = self.read(vault, &path, &held)?;
         let options = ViewOptions::default();
         let merged = vault_markdown::edit(&stored.text, &self.old_string, &self.new_string, self.replace_all, &options)
             .map_err(|error| refusals::edit_error(&path, error))?;
@@ -81,13 +88,12 @@ impl Operation for EditNote {
 
 impl EditNote {
     /// Reads the note and, when it may be edited although it changed, what that change was.
-    fn read(&self, vault: &Vault, path: &VaultPath) -> Result<(Text, Option<String>), VaultError> {
-        let stale = match vault.read_current(path, self.version.as_deref()) {
+    fn read(&self, vault: &Vault, path: &VaultPath, held: &Version) -> Result<(Text, Option<String>), VaultError> {
+        let stale = match vault.read_current(path, held) {
             Err(stale @ VaultError::StaleVersion { .. }) if self.rebase => stale,
             result => return result.map(|stored| (stored, None)),
         };
-        let version = Version::from_caller(self.version.as_deref().unwrap_or_default());
-        let Some(read) = vault.served_text(path, &version) else { return Err(stale) };
+        let Some(read) = vault.served_text(path, held) else { return Err(stale) };
         let stored = vault.read_stored(path)?;
         let now = vault_markdown::view(&stored.text, &ViewOptions::default()).text;
         match rebase::is_untouched(&read, &now, &self.old_string) {
@@ -100,6 +106,11 @@ impl EditNote {
 impl fmt::Display for EditNoteResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.report.fmt(f)?;
-        writeln!(f, "{} replaced", plural(self.replacements, "passage"))
+        writeln!(f, "{} replaced", plural(self.replacements, "passage"))?;
+        if let Some(rebased) = &self.rebased {
+            writeln!(f, "rebased: the note had changed since you read it, and this was kept:")?;
+            rebased.lines().try_for_each(|line| writeln!(f, "    {}", one_line(line)))?;
+        }
+        Ok(())
     }
 }

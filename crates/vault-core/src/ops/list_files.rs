@@ -5,12 +5,13 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Operation;
+use super::{Operation, plural};
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::error::VaultError;
 use crate::path::{FileKind, VaultPath};
-use crate::rows::{Row, page};
+use crate::rows::{Row, after_option, page};
+use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
@@ -21,13 +22,13 @@ pub struct ListFiles {
     /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Folders below too.
+    /// Include the files of folders below.
     #[serde(default = "default_recursive")]
     pub recursive: bool,
     /// `files`: all but notes.
     #[serde(default)]
     pub include: Include,
-    /// Most rows.
+    /// At most this many rows.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 5000))]
     pub limit: usize,
@@ -93,7 +94,7 @@ impl Operation for ListFiles {
         let mut rows = find(&catalog, &folder, self.recursive, self.include);
         rows.sort_by(|one, other| one.path.cmp(&other.path));
         let rest = rows.into_iter().filter(|row| self.after.as_ref().is_none_or(|after| row.path > *after));
-        let page = page(rest, self.limit);
+        let page = page(rest, self.limit, call.max_answer_chars);
         Ok(ListFilesResponse { next: page.next(), truncated: page.truncated, files: page.rows })
     }
 }
@@ -120,10 +121,10 @@ fn find(catalog: &Catalog, folder: &VaultPath, recursive: bool, include: Include
 impl fmt::Display for ListFilesResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for file in &self.files {
-            writeln!(f, "{}\t{}", file.path, file.size)?;
+            writeln!(f, "{}\t{}", one_line(&file.path), file.size)?;
         }
         if let Some(next) = &self.next {
-            writeln!(f, "({} files; the rest: --after '{next}')", self.files.len())?;
+            writeln!(f, "({}; the rest: {})", plural(self.files.len(), "file"), after_option(next))?;
         }
         Ok(())
     }

@@ -11,8 +11,8 @@ use super::{Operation, plural};
 use crate::call::Call;
 use crate::catalog::Catalog;
 use crate::error::VaultError;
-use crate::limits::{MAX_ANSWER_CHARS, MAX_FOLDERS};
 use crate::path::{FileKind, VaultPath};
+use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
@@ -23,7 +23,7 @@ pub struct ListFolders {
     /// Folder to begin at, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Levels; 1 is direct children only. All by default.
+    /// At most this many levels; 1 is direct children only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub depth: Option<usize>,
@@ -70,7 +70,7 @@ impl Operation for ListFolders {
         let top = vault.locate_folder("path", self.path.as_deref(), call)?;
         let catalog = vault.catalog(call)?;
         let tree = Tree::of(&catalog);
-        let shown = tree.choose(&top, self.depth.unwrap_or(usize::MAX));
+        let shown = tree.choose(&top, self.depth.unwrap_or(usize::MAX), call.max_answer_chars);
         let (folders, complete) = tree.rows(&top, &shown);
         Ok(ListFoldersResponse { folders, truncated: (!complete).then_some(true) })
     }
@@ -102,13 +102,13 @@ impl Tree {
     }
 
     /// Chooses folders level by level until the answer is full, so that what is left out lies deep.
-    fn choose(&self, top: &VaultPath, depth: usize) -> BTreeSet<VaultPath> {
-        let mut room = MAX_ANSWER_CHARS - ROOM_FOR_THE_REST;
+    fn choose(&self, top: &VaultPath, depth: usize, max_chars: usize) -> BTreeSet<VaultPath> {
+        let mut room = max_chars.saturating_sub(ROOM_FOR_THE_REST);
         let mut shown = BTreeSet::new();
         let mut waiting: VecDeque<(&VaultPath, usize)> = self.below(top).iter().map(|path| (path, 1)).collect();
         while let Some((path, level)) = waiting.pop_front() {
             let size = path.as_str().chars().count() + path.name().chars().count() + ROW_CHARS;
-            if shown.len() == MAX_FOLDERS || size > room {
+            if size > room {
                 break;
             }
             room -= size;
@@ -155,14 +155,11 @@ impl fmt::Display for ListFoldersResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn lines(rows: &[FolderRow], depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             for row in rows {
-                writeln!(
-                    f,
-                    "{:indent$}{}/  ({})",
-                    "",
-                    row.name,
-                    plural(row.total_documents, "document"),
-                    indent = 2 * depth
-                )?;
+                write!(f, "{:1$}{2}/  ({3}", "", 2 * depth, one_line(&row.name), plural(row.documents, "document"))?;
+                match row.total_documents == row.documents {
+                    true => writeln!(f, ")")?,
+                    false => writeln!(f, ", {} with the folders below)", row.total_documents)?,
+                }
                 lines(&row.folders, depth + 1, f)?;
             }
             Ok(())

@@ -13,7 +13,8 @@ use crate::catalog::Catalog;
 use crate::error::VaultError;
 use crate::limits::{EXCERPT_CHARS, MAX_ROW_TAGS_CHARS, MAX_ROW_TITLE_CHARS};
 use crate::path::{FileKind, VaultPath};
-use crate::rows::{Page, Row, page};
+use crate::rows::{Page, Row, after_option, page};
+use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::tags;
 use crate::times::rfc3339;
@@ -26,13 +27,13 @@ pub struct ListNotes {
     /// Folder to list, e.g. `Projects`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Add first text.
+    /// Add the first text of each note.
     #[serde(default, rename = "includeExcerpt")]
     pub include_excerpt: bool,
-    /// Archived ones too.
+    /// Include archived notes.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
-    /// Most rows.
+    /// At most this many rows.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
@@ -82,7 +83,7 @@ pub struct NoteRow {
     pub pinned: bool,
     /// Frontmatter `archived`.
     pub archived: bool,
-    /// First text.
+    /// First text of the note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     #[serde(skip)]
@@ -104,8 +105,8 @@ impl Operation for ListNotes {
         let total = found.len();
         let rest = found.into_iter().filter(|row| after.as_ref().is_none_or(|after| row.place > *after));
         let page = match self.include_excerpt {
-            true => page_with_excerpts(vault, rest.take(self.limit + 1).collect(), self.limit),
-            false => page(rest, self.limit),
+            true => page_with_excerpts(vault, rest.take(self.limit + 1).collect(), self.limit, call.max_answer_chars),
+            false => page(rest, self.limit, call.max_answer_chars),
         };
         Ok(ListNotesResponse { next: page.next(), total, truncated: page.truncated, notes: page.rows })
     }
@@ -182,17 +183,17 @@ fn first_tags(tags: &[String]) -> Vec<String> {
 }
 
 /// Excerpts shrink before rows are left out.
-fn page_with_excerpts(vault: &Vault, mut rows: Vec<NoteRow>, limit: usize) -> Page<NoteRow> {
+fn page_with_excerpts(vault: &Vault, mut rows: Vec<NoteRow>, limit: usize, max_chars: usize) -> Page<NoteRow> {
     for row in rows.iter_mut().take(limit).filter(|row| row.kind == FileKind::Note) {
         row.excerpt = Some(excerpt(vault, &row.place.path));
     }
     for length in [EXCERPT_CHARS / 2, EXCERPT_CHARS / 4] {
-        if page(rows.iter(), limit).rows.len() == rows.len().min(limit) {
+        if page(rows.iter(), limit, max_chars).rows.len() == rows.len().min(limit) {
             break;
         }
         rows.iter_mut().filter_map(|row| row.excerpt.as_mut()).for_each(|text| *text = shortened(text, length));
     }
-    page(rows.into_iter(), limit)
+    page(rows.into_iter(), limit, max_chars)
 }
 
 fn shortened(text: &str, n_chars: usize) -> String {
@@ -211,14 +212,18 @@ fn excerpt(vault: &Vault, path: &VaultPath) -> String {
 impl fmt::Display for ListNotesResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for note in &self.notes {
-            write!(f, "{}\t{}\t{}", note.path, note.title, note.updated)?;
+            write!(f, "{}\t{}\t{}", one_line(&note.path), one_line(&note.title), note.updated)?;
             match note.tags.is_empty() {
                 true => writeln!(f)?,
-                false => writeln!(f, "\t#{}", note.tags.join(" #"))?,
+                false => writeln!(f, "\t#{}", one_line(&note.tags.join(" #")))?,
+            }
+            if let Some(excerpt) = note.excerpt.as_ref().filter(|excerpt| !excerpt.is_empty()) {
+                writeln!(f, "    {}", one_line(excerpt))?;
             }
         }
         if let Some(next) = &self.next {
-            writeln!(f, "({} of {}; the rest: --after '{next}')", self.notes.len(), plural(self.total, "note"))?;
+            let (shown, total) = (self.notes.len(), plural(self.total, "document"));
+            writeln!(f, "({shown} of {total}; the rest: {})", after_option(next))?;
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ pub struct ReadFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// Most lines.
+    /// At most this many lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
@@ -62,7 +62,7 @@ impl Operation for ReadFile {
         let range = Range::of(self.offset, self.limit, ranges::count(&stored.text))?;
         let content = &stored.text[range.bytes(&stored.text)];
         if content.len() as u64 > MAX_WHOLE_NOTE_BYTES {
-            return Err(ranges::too_large(&path, content, range.first));
+            return Err(ranges::too_large(&path, content, range.first, None));
         }
         Ok(ReadFileResponse {
             path: path.to_string(),

@@ -28,7 +28,7 @@ pub struct ReadNote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// Most lines.
+    /// At most this many lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
@@ -96,6 +96,10 @@ impl Operation for ReadNote {
     const EFFECT: Switch = Switch::Read;
     type Response = ReadNoteResponse;
 
+    fn version(response: &ReadNoteResponse) -> Option<&Version> {
+        response.version.as_ref()
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<ReadNoteResponse, VaultError> {
         let path = vault.locate_note(&self.path, call)?.path;
         let stored = vault.read_stored(&path)?;
@@ -111,7 +115,8 @@ impl Operation for ReadNote {
         // The lines that only the view adds do not make a note larger.
         let size = |text: &String| if range.is_partial() { text.len() } else { text.len().min(stored.text.len()) };
         if let Some(text) = response.markdown.as_ref().filter(|text| size(text) as u64 > MAX_WHOLE_NOTE_BYTES) {
-            return Err(self.too_large(&path, text, range));
+            let hint = "read it without `expandBlocks`, or other lines with `offset` and `limit`";
+            return Err(ranges::too_large(&path, text, range.first, self.expand_blocks.then_some(hint)));
         }
         if is_whole && self.is_unranged() {
             vault.keep_served(&path, &stored.version, &stored.text);
@@ -124,16 +129,6 @@ impl Operation for ReadNote {
 impl ReadNote {
     fn view_options(&self) -> ViewOptions {
         ViewOptions { expand_blocks: self.expand_blocks, ..ViewOptions::default() }
-    }
-
-    fn too_large(&self, path: &VaultPath, text: &str, range: Range) -> VaultError {
-        match ranges::too_large(path, text, range.first) {
-            VaultError::TooLarge { what, limit, .. } if self.expand_blocks => {
-                let hint = "read it without `expandBlocks`, or other lines with `offset` and `limit`";
-                VaultError::TooLarge { what, limit, hint }
-            }
-            refusal => refusal,
-        }
     }
 
     /// A range that covers everything is a whole read, unless `since` kept the text from being sent.

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Operation;
 use crate::call::Call;
+use crate::current::held_version;
 use crate::error::VaultError;
 use crate::refusals;
 use crate::report::{self, WriteReport};
 use crate::switches::Switch;
 use crate::vault::{Draft, Vault};
+use crate::version::Version;
 
 /// Rewrite a whole note. Prefer `edit_note` for small changes.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -40,9 +42,14 @@ impl Operation for UpdateNote {
     const IDEMPOTENT: bool = true;
     type Response = UpdateNoteResponse;
 
+    fn version(response: &UpdateNoteResponse) -> Option<&Version> {
+        response.0.version.as_ref()
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<UpdateNoteResponse, VaultError> {
+        let held = held_version(&self.path, self.version.as_deref())?;
         let path = vault.locate_note(&self.path, call)?.path;
-        let stored = vault.read_current(&path, self.version.as_deref())?;
+        let stored = vault.read_current(&path, &held)?;
         let merged = vault_markdown::merge(&stored.text, &self.markdown, &Default::default())
             .map_err(|error| refusals::merge_error(&path, error))?;
         let draft = Draft::of(merged.text.clone());

@@ -58,6 +58,10 @@ impl Operation for UpdateTags {
     const IDEMPOTENT: bool = true;
     type Response = UpdateTagsResponse;
 
+    fn version(response: &UpdateTagsResponse) -> Option<&Version> {
+        response.version.as_ref()
+    }
+
     fn run(self, vault: &Vault, call: &Call) -> Result<UpdateTagsResponse, VaultError> {
         let change =
             Change { add: tags::parse_all("add", &self.add)?, remove: tags::parse_all("remove", &self.remove)? };
