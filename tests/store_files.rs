@@ -184,6 +184,18 @@ fn our_own_folder_may_not_be_a_link_or_a_file() {
 }
 
 #[test]
+fn a_file_that_is_marked_read_only_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("a.md"), "one").unwrap();
+    let store = open(dir.path());
+    fs::set_permissions(dir.path().join("a.md"), fs::Permissions::from_mode(0o444)).unwrap();
+    let refused = replace(&store, "a.md", b"one", b"two").unwrap_err();
+    assert_eq!(refused.code(), "read_only");
+    assert_eq!(fs::read(dir.path().join("a.md")).unwrap(), b"one");
+    assert!(!dir.path().join(".vault").exists(), "a refused write makes nothing");
+}
+
+#[test]
 fn pipes_folders_and_large_files_answer_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pipe.md");

@@ -208,7 +208,7 @@ impl VaultError {
             VaultError::Timeout => "call again with a smaller range or folder".into(),
             VaultError::Busy { .. } => "wait a moment and call again; nothing was changed".into(),
             VaultError::DiskFull { .. } => "a person must make room on the disk".into(),
-            VaultError::ReadOnly { .. } => "reading works; a person must make the folder writable".into(),
+            VaultError::ReadOnly { .. } => "reading works; a person must make the file, or the folder, writable".into(),
             VaultError::VaultUnavailable { .. } => "a person must check that the vault's folder is there and mounted".into(),
             VaultError::Io { .. } => "call again; when it stays, a person should look at the disk".into(),
             VaultError::Internal { .. } => "this is a fault of the program; nothing was changed".into(),

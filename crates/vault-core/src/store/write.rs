@@ -1,10 +1,10 @@
 //! The road of a write: look, lock, look again, prepare, put in place.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::disk::{At, Disk, EntryKind, Folder, join, link_error};
+use super::disk::{At, Disk, EntryKind, Folder, Stat, join, link_error};
 use super::record::{Change, Record, RecordKind};
 use super::refusal::{Doing, refusal_of_own};
 use super::swap::{self, Swap, Temp};
@@ -26,6 +26,7 @@ pub(super) fn replace(
     if seen.bytes == bytes {
         return Ok(Written { version: seen.version.clone(), stat: Some(seen.stat.clone()) });
     }
+    check_writable(path, seen.stat)?;
     let version = Version::of(bytes);
     let mut writing = store.begin()?;
     let rooms = writing.rooms.clone();
@@ -110,7 +111,17 @@ fn look_again(store: &Store, path: &VaultPath, note: At, seen: Seen) -> Result<(
     if stat.same_state(seen.stat) {
         return Ok(());
     }
+    check_writable(path, &stat)?;
     expect_version(path, store.read_at(path, note, MAX_NOTE_BYTES)?, seen.version).map(drop)
+}
+
+/// A file that nobody may write is a person's wish, though the one that takes its place could be written.
+fn check_writable(path: &VaultPath, stat: &Stat) -> Result<(), VaultError> {
+    if stat.writable {
+        return Ok(());
+    }
+    let source = io::Error::new(ErrorKind::PermissionDenied, "the file is marked read-only");
+    Err(VaultError::ReadOnly { path: path.to_string(), source })
 }
 
 fn expect_version(path: &VaultPath, content: Content, expected: &Version) -> Result<Content, VaultError> {
