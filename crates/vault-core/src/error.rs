@@ -187,7 +187,9 @@ impl VaultError {
             }
             VaultError::UnknownBlock { problem, .. } => match problem {
                 BlockProblem::Unknown => {
-                    "leave placeholders as `read_note` shows them; write a new element as its own fenced code".into()
+                    "leave placeholders as `read_note` shows them now; write an element that is new, or was removed, as its own \
+                     fenced code"
+                        .into()
                 }
                 BlockProblem::Twice => "keep each placeholder once".into(),
                 BlockProblem::Unclosed => "end the placeholder with its closing fence".into(),
