@@ -592,3 +592,23 @@ fn a_key_that_is_renamed_stays_where_it_was() {
     let swapped = "---\nkey: 1\ntags: [a]\nthird: 3\npinned: true\n---\nx\n";
     assert_eq!(edited(stored, "other: 2", "third: 3").as_deref(), Ok(swapped));
 }
+
+#[test]
+fn comments_around_the_added_line_stay_and_take_no_key_s_place() {
+    let stored = "---\npinned: true\na: 1\ngone: 2\ntitle: T\n---\nbody\n";
+    let sent = "---\na: 1\n# note\ntype: Note\nnew: 2\n---\nbody\n";
+    let after = merged(stored, sent).text;
+    assert_eq!(after, "---\npinned: true\na: 1\n# note\nnew: 2\ntitle: T\n---\nbody\n");
+    assert_eq!(merged(&after, sent).text, after);
+    let stored = "---\n  # ind\npinned: true\n---\nbody\n";
+    let after = merged(stored, "---\ntype: Note\n  # ind\n---\nbody\n").text;
+    assert!(!after.contains("type: Note") && after.contains("# ind"), "{after}");
+}
+
+#[test]
+fn a_changed_key_keeps_the_end_of_its_line() {
+    let stored = "---\r\ntype: Guide\nb: 1\r\nc: 1\n---\nbody\n";
+    let changed = stored.replace("b: 1", "b: 2");
+    assert_eq!(edited(stored, "b: 1", "b: 2").as_deref(), Ok(&*changed));
+    assert_eq!(edited(&changed, "b: 2", "b: 1").as_deref(), Ok(stored));
+}

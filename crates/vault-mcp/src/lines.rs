@@ -46,7 +46,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Lines { input: BufReader::new(input), limit, line: Vec::new(), too_long: false, done: false }
     }
 
-    /// Returns the next line, or `None` at the end of the stream; a last line without line break is not returned.
+    /// Returns the next line, or `None` at the end of the stream; a last line needs no line break.
     ///
     /// When the future is dropped before its end, what it has read is kept for the next call.
     pub async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
@@ -57,7 +57,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let most = if self.too_long { 2 * END_BYTES + SKIP_BYTES } else { self.limit + 1 };
             let room = (most - self.line.len()) as u64;
             if (&mut self.input).take(room).read_until(b'\n', &mut self.line).await? == 0 {
-                return Ok(None);
+                if self.line.is_empty() {
+                    return Ok(None);
+                }
+                break;
             }
             if self.line.len() == most && !self.line.ends_with(b"\n") {
                 self.too_long = true;
@@ -97,7 +100,8 @@ mod tests {
 
     #[tokio::test]
     async fn line_breaks_and_blanks_around_a_line_are_not_part_of_it() {
-        assert_eq!(lines(b"a\r\n\n  b \nrest", 10).await, ["a", "", "b"]);
+        assert_eq!(lines(b"a\r\n\n  b \nrest", 10).await, ["a", "", "b", "rest"]);
+        assert!(lines(b"", 10).await.is_empty());
     }
 
     #[tokio::test]

@@ -103,7 +103,7 @@ fn replaced(shown: &Shown, new: &str, block: &Frontmatter, ending: &str) -> Stri
 /// Lines of a block that are not its content.
 const FENCES: usize = 2;
 
-/// The line end of each line of a new block: its own where the shown block has that line too.
+/// The line end of each line of a new block: its own where the shown block has that line too, or one that it replaces.
 struct LineEndings<'a> {
     new: &'a str,
     /// Start of each line in `new`, and its line end.
@@ -124,7 +124,14 @@ impl<'a> LineEndings<'a> {
             let raw = raw_lines[shown.view.file_line(shown_line + 1)? - 1];
             Some(if raw.ends_with("\r\n") { "\r\n" } else { "\n" })
         };
-        let endings = origins.into_iter().map(|origin| origin.and_then(own_ending).unwrap_or(ending));
+        let kept: HashSet<usize> = origins.iter().flatten().copied().collect();
+        let mut next = 0;
+        let endings = origins.into_iter().map(|origin| {
+            let replaced = Some(next).filter(|line| *line < shown_lines.len() && !kept.contains(line));
+            let line = origin.or(replaced);
+            next = line.map_or(next, |line| line + 1);
+            line.and_then(own_ending).unwrap_or(ending)
+        });
         LineEndings { new, lines: ranges.iter().map(|range| range.start).zip(endings).collect() }
     }
 
@@ -139,6 +146,12 @@ impl<'a> LineEndings<'a> {
     }
 }
 
+/// Whether an entry is the line that only the view adds, with nothing but comments below it.
+fn is_default_type(entry: &str) -> bool {
+    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
+    entry.strip_prefix(DEFAULT_TYPE_LINE).is_some_and(|rest| rest.lines().all(is_comment))
+}
+
 struct Merge<'a> {
     stored: &'a str,
     old: Option<&'a Frontmatter>,
@@ -147,10 +160,20 @@ struct Merge<'a> {
     endings: LineEndings<'a>,
 }
 
-/// An entry of the new block: its bytes, and the index of the stored entry that it is.
+/// An entry of the new block: its bytes, and what it is.
 struct Own<'a> {
     bytes: Cow<'a, str>,
-    old: Option<usize>,
+    is: Is,
+}
+
+#[derive(Clone, Copy)]
+enum Is {
+    /// The stored entry of that index.
+    Stored(usize),
+    /// A key that the stored block has not.
+    New,
+    /// Comments without a key of their own.
+    Comments,
 }
 
 impl<'a> Merge<'a> {
@@ -189,12 +212,13 @@ impl<'a> Merge<'a> {
                     types.insert(index, self.bytes(Some(self.old_entry(index)), entry.span.clone()));
                 }
                 Some(index) => {
-                    own.push(Own { bytes: self.bytes(Some(self.old_entry(index)), entry.span.clone()), old })
+                    let bytes = self.bytes(Some(self.old_entry(index)), entry.span.clone());
+                    own.push(Own { bytes, is: Is::Stored(index) })
                 }
-                None if !had_type && self.new[entry.content.clone()] == *DEFAULT_TYPE_LINE => {
+                None if !had_type && is_default_type(&self.new[entry.content.clone()]) => {
                     own.extend(self.comments_of_default_type(entry.span.clone()));
                 }
-                None => own.push(Own { bytes: self.bytes(None, entry.span.clone()), old: None }),
+                None => own.push(Own { bytes: self.bytes(None, entry.span.clone()), is: Is::New }),
             }
         }
         (own, types, ignored_keys)
@@ -205,7 +229,7 @@ impl<'a> Merge<'a> {
         let line = span.start + self.new[span.clone()].find(DEFAULT_TYPE_LINE)?;
         let around = [span.start..line, line + DEFAULT_TYPE_LINE.len()..span.end];
         let rest: String = around.into_iter().map(|range| self.endings.with_endings(range)).collect();
-        rest.contains('#').then_some(Own { bytes: Cow::Owned(rest), old: None })
+        rest.contains('#').then_some(Own { bytes: Cow::Owned(rest), is: Is::Comments })
     }
 
     /// The stored entries that callers see, by key and occurrence.
@@ -250,18 +274,26 @@ impl<'a> Merge<'a> {
 
     /// Where the stored own entries are in the new order. A new entry stands for the one that was there and is gone.
     fn places(&self, own: &[Own]) -> HashMap<usize, usize> {
-        let mut places: HashMap<usize, usize> =
-            own.iter().enumerate().filter_map(|(place, entry)| Some((entry.old?, place))).collect();
+        let mut places = HashMap::new();
+        for (place, entry) in own.iter().enumerate() {
+            if let Is::Stored(index) = entry.is {
+                places.insert(index, place);
+            }
+        }
         let entries = self.old.map_or(&[][..], |old| &old.entries).iter().enumerate();
         let is_own = |key: &str| !is_managed(key) && key != "type";
         let old: Vec<usize> = entries.filter(|(_, entry)| is_own(&entry.key)).map(|(index, _)| index).collect();
         let mut next = 0;
         for (place, entry) in own.iter().enumerate() {
-            if let Some(index) = entry.old {
-                next = old.partition_point(|known| *known <= index);
-            } else if let Some(gone) = old.get(next).filter(|index| !places.contains_key(*index)) {
-                places.insert(*gone, place);
-                next += 1;
+            match entry.is {
+                Is::Stored(index) => next = old.partition_point(|known| *known <= index),
+                Is::New => {
+                    if let Some(gone) = old.get(next).filter(|index| !places.contains_key(*index)) {
+                        places.insert(*gone, place);
+                        next += 1;
+                    }
+                }
+                Is::Comments => {}
             }
         }
         places
