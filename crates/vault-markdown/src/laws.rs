@@ -554,8 +554,7 @@ fn own_keys(text: &str) -> Vec<String> {
     let Some(block) = parse(text).frontmatter else { return Vec::new() };
     let own = block.entries.iter().filter(|entry| !MANAGED_KEYS.contains(&entry.key.as_str()));
     let mut own: Vec<String> = own.map(|entry| text[entry.content.clone()].to_owned()).collect();
-    let is_comment = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    own.retain(|entry| !entry.strip_prefix("type: Note\n").is_some_and(|rest| rest.lines().all(is_comment)));
+    own.retain(|entry| entry != "type: Note\n");
     own.sort();
     own
 }

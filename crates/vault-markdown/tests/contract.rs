@@ -600,9 +600,6 @@ fn comments_around_the_added_line_stay_and_take_no_key_s_place() {
     let after = merged(stored, sent).text;
     assert_eq!(after, "---\npinned: true\na: 1\n# note\nnew: 2\ntitle: T\n---\nbody\n");
     assert_eq!(merged(&after, sent).text, after);
-    let stored = "---\n  # ind\npinned: true\n---\nbody\n";
-    let after = merged(stored, "---\ntype: Note\n  # ind\n---\nbody\n").text;
-    assert!(!after.contains("type: Note") && after.contains("# ind"), "{after}");
 }
 
 #[test]

@@ -146,12 +146,6 @@ impl<'a> LineEndings<'a> {
     }
 }
 
-/// Whether an entry is the line that only the view adds, with nothing but comments below it.
-fn is_default_type(entry: &str) -> bool {
-    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.trim().is_empty();
-    entry.strip_prefix(DEFAULT_TYPE_LINE).is_some_and(|rest| rest.lines().all(is_comment))
-}
-
 struct Merge<'a> {
     stored: &'a str,
     old: Option<&'a Frontmatter>,
@@ -215,7 +209,7 @@ impl<'a> Merge<'a> {
                     let bytes = self.bytes(Some(self.old_entry(index)), entry.span.clone());
                     own.push(Own { bytes, is: Is::Stored(index) })
                 }
-                None if !had_type && is_default_type(&self.new[entry.content.clone()]) => {
+                None if !had_type && self.new[entry.content.clone()] == *DEFAULT_TYPE_LINE => {
                     own.extend(self.comments_of_default_type(entry.span.clone()));
                 }
                 None => own.push(Own { bytes: self.bytes(None, entry.span.clone()), is: Is::New }),
