@@ -1,5 +1,4 @@
-//! Which files on the disk are no part of the vault: those that `.vaultignore` leaves out, and those that no path can
-//! name. Pure: the file's text comes in as an argument.
+//! Which paths a vault's `.vaultignore` leaves out. Pure: the file's text comes in as an argument.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 

@@ -609,3 +609,13 @@ fn a_changed_key_keeps_the_end_of_its_line() {
     assert_eq!(edited(stored, "b: 1", "b: 2").as_deref(), Ok(&*changed));
     assert_eq!(edited(&changed, "b: 2", "b: 1").as_deref(), Ok(stored));
 }
+
+#[test]
+fn a_comment_that_was_shown_does_not_go_with_a_key_that_is_ignored() {
+    for stored in ["---\n# note\n---\nbody\n", "---\na: 1\npinned: true\n# note\nb: 2\n---\nbody\n"] {
+        let sent = shown(stored).replace("# note\n", "# note\ntitle: New\n");
+        let after = merged(stored, &sent);
+        assert_eq!((after.text.as_str(), after.ignored_keys), (stored, vec!["title".to_owned()]));
+        assert_eq!(merged(stored, &sent.replace("# note\n", "")).text, stored.replace("# note\n", ""));
+    }
+}

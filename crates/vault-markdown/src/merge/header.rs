@@ -30,7 +30,8 @@ pub(super) fn merge(shown: &Shown, new: &str, ending: &str) -> Result<Header, Me
         Some(old) if old.problem().is_some() => (replaced(shown, new, &block, ending), Vec::new()),
         old => {
             let endings = LineEndings::of(shown, new, &block, ending);
-            Merge { stored: shown.stored, old: old.as_ref(), new, block: &block, endings }.run()
+            let shown_block = &shown.view.text[..shown.header_len];
+            Merge { stored: shown.stored, shown_block, old: old.as_ref(), new, block: &block, endings }.run()
         }
     };
     Ok(Header { block, body_start, ignored_keys })
@@ -148,6 +149,7 @@ impl<'a> LineEndings<'a> {
 
 struct Merge<'a> {
     stored: &'a str,
+    shown_block: &'a str,
     old: Option<&'a Frontmatter>,
     new: &'a str,
     block: &'a Frontmatter,
@@ -196,6 +198,7 @@ impl<'a> Merge<'a> {
                 if !ignored_keys.contains(&entry.key) {
                     ignored_keys.push(entry.key.clone());
                 }
+                own.extend(self.shown_comments(entry.span.start..entry.content.start));
                 continue;
             }
             let occurrence = occurrences.entry(&entry.key).or_default();
@@ -224,6 +227,14 @@ impl<'a> Merge<'a> {
         let around = [span.start..line, line + DEFAULT_TYPE_LINE.len()..span.end];
         let rest: String = around.into_iter().map(|range| self.endings.with_endings(range)).collect();
         rest.contains('#').then_some(Own { bytes: Cow::Owned(rest), is: Is::Comments })
+    }
+
+    /// Comments above a key that is ignored do not go with it when the caller had been shown them.
+    fn shown_comments(&self, above: Range<usize>) -> Option<Own<'a>> {
+        let is_comment = |line: &&str| line.trim_start().starts_with('#');
+        let shown: HashSet<&str> = self.shown_block.lines().filter(is_comment).collect();
+        let has_shown = self.new[above.clone()].lines().any(|line| shown.contains(line));
+        has_shown.then(|| Own { bytes: Cow::Owned(self.endings.with_endings(above)), is: Is::Comments })
     }
 
     /// The stored entries that callers see, by key and occurrence.
