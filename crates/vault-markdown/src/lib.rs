@@ -43,8 +43,8 @@ pub use frontmatter::{
 pub use links::{Link, LinkKind, Spelling};
 pub use merge::{DroppedBlock, MergeError, Merged, merge};
 pub use parse::parse;
-pub use tags::{Tag, TagError, parse_tag, same_tag, tag_within, tags};
-pub use view::{ShownElement, View, ViewOptions, view};
+pub use tags::{Tag, TagError, folded_tag, parse_tag, same_tag, tag_within, tags};
+pub use view::{BodyPlace, ShownElement, View, ViewOptions, body_place, view};
 
 #[cfg(test)]
 mod laws;

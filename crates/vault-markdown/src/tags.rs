@@ -64,7 +64,7 @@ pub fn parse_tag(text: &str) -> Result<String, TagError> {
 pub fn tags(document: &Document) -> Vec<String> {
     let mut seen = HashSet::new();
     let inline = document.tags.iter().map(|tag| tag.name.clone());
-    frontmatter_tags(document).into_iter().chain(inline).filter(|tag| seen.insert(fold(tag))).collect()
+    frontmatter_tags(document).into_iter().chain(inline).filter(|tag| seen.insert(folded_tag(tag))).collect()
 }
 
 fn frontmatter_tags(document: &Document) -> Vec<String> {
@@ -95,7 +95,7 @@ pub fn same_tag(one: &str, other: &str) -> bool {
     if one.is_ascii() && other.is_ascii() {
         return one.eq_ignore_ascii_case(other);
     }
-    fold(one) == fold(other)
+    folded_tag(one) == folded_tag(other)
 }
 
 /// Whether `tag` is what a filter for `filter` finds: the same tag, or one below it.
@@ -106,12 +106,16 @@ pub fn same_tag(one: &str, other: &str) -> bool {
 /// assert!(!tag_within("projects", "project"));
 /// ```
 pub fn tag_within(tag: &str, filter: &str) -> bool {
-    let (tag, filter) = (fold(tag), fold(filter));
+    let (tag, filter) = (folded_tag(tag), folded_tag(filter));
     tag.strip_prefix(filter.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The form in which same tags are equal texts.
-pub(crate) fn fold(tag: &str) -> String {
+///
+/// ```
+/// assert_eq!(vault_markdown::folded_tag("Straße/Süd"), "strasse/süd");
+/// ```
+pub fn folded_tag(tag: &str) -> String {
     if tag.is_ascii() {
         return tag.to_ascii_lowercase();
     }

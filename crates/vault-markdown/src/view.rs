@@ -70,6 +70,40 @@ pub fn view(stored: &str, options: &ViewOptions) -> View {
     Shown::of(stored, options).view
 }
 
+/// Where the lines of a note's body stand in its view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BodyPlace {
+    /// Byte of the stored text at which the body begins.
+    pub begin: usize,
+    /// How many lines further down each line is in the view than in the file; less than 0 is further up.
+    pub shift: isize,
+}
+
+/// Tells where the body of a note, parsed as `document`, stands in its view; `None` where elements make the view differ in
+/// the body, too.
+///
+/// ```
+/// let stored = "---\ntags: [a]\n---\nFirst line.\n";
+/// let place = vault_markdown::body_place(stored, &vault_markdown::parse(stored)).unwrap();
+/// assert_eq!((&stored[place.begin..], place.shift), ("First line.\n", 0));
+/// ```
+pub fn body_place(stored: &str, document: &Document) -> Option<BodyPlace> {
+    if !document.elements.is_empty() {
+        return None;
+    }
+    let shift = match &document.frontmatter {
+        None => 3,
+        Some(block) if matches!(block.state, FrontmatterState::Broken(_)) => 0,
+        Some(block) => {
+            let hidden = block.entries.iter().filter(|entry| is_managed(&entry.key));
+            let n_hidden: usize = hidden.map(|entry| stored[entry.span.clone()].matches('\n').count()).sum();
+            let adds_type = block.entries.iter().all(|entry| entry.key != "type");
+            isize::from(adds_type) - n_hidden as isize
+        }
+    };
+    Some(BodyPlace { begin: document.body.start, shift })
+}
+
 impl View {
     /// The 1-based line of the file that view line `view_line` (1-based) stands for; `None` for one that only the view
     /// has.
