@@ -6,6 +6,7 @@
 pub mod command;
 pub mod failure;
 pub mod find;
+pub mod index;
 pub mod output;
 pub mod status;
 pub mod switch;

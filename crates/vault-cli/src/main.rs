@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use vault_cli::output::Output;
-use vault_cli::{command, failure, find, status, switch};
+use vault_cli::{command, failure, find, index, status, switch};
 use vault_core::{Call, Entry, OPERATIONS, Vault, VaultError};
 
 const RULES: &str = "\
@@ -15,6 +15,10 @@ A text argument that is `-` is read from standard input; write an argument that 
 Errors, with `--json` too, and the version of a note go to standard error; standard output has the answer alone.
 Exit codes: 0 done, 2 wrong usage, 3 not found, 4 ambiguous, 5 conflict (no version, another version, or taken),
 6 not permitted, 1 anything else.";
+
+/// Gives memory back that building an index needed, and takes half the time of the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let matches = root().get_matches();
@@ -46,6 +50,7 @@ fn root() -> Command {
         .args([vault, json].map(|everywhere| everywhere.global(true).display_order(900)))
         .subcommands(OPERATIONS.iter().map(command::command_of))
         .subcommands(switch::commands())
+        .subcommand(index::command())
         .subcommand(status::command())
 }
 
@@ -57,6 +62,10 @@ fn run(matches: &ArgMatches, output: Output) -> Result<io::Result<()>, VaultErro
     let vault = find::open(&root)?;
     if let Some(entry) = OPERATIONS.iter().find(|entry| command::dashed(entry.name) == name) {
         return operation(entry, arguments, &vault, output);
+    }
+    if name == index::NAME {
+        let indexed = index::run(arguments, &vault)?;
+        return Ok(output.answer(|| indexed.value(), || indexed.text(), None));
     }
     let settings = switch::run(name, arguments, &vault).unwrap_or_else(|| vault.settings())?;
     Ok(output.answer(|| status::value(&root, &settings), || status::text(&root, &settings), None))
@@ -71,6 +80,7 @@ fn operation(
     let request = command::request(entry, arguments, io::stdin())?;
     // The limit on answers saves the context of a model; a person has a pager.
     let call = Call { max_answer_chars: usize::MAX, ..Call::begin(&client()) };
+    vault_index::attach(vault);
     let reply = entry.call(request, vault, &call)?;
     Ok(output.answer(|| reply.value(), || reply.text(), reply.version.as_ref()))
 }

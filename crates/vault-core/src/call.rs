@@ -23,6 +23,35 @@ pub struct Call {
     pub deadline: Option<Instant>,
     /// Set once the caller no longer wants the answer.
     pub cancelled: Cancelled,
+    /// Hears how far long work has come.
+    pub progress: ProgressListener,
+}
+
+/// Hears how far long work has come, if anybody wants to.
+#[derive(Clone, Default)]
+pub struct ProgressListener(Option<Arc<Hear>>);
+
+/// Takes the number of things done and of all things.
+type Hear = dyn Fn(usize, usize) + Send + Sync;
+
+impl ProgressListener {
+    /// Calls `hear` with the number of things done and of all things, perhaps from several threads and very often.
+    pub fn new(hear: impl Fn(usize, usize) + Send + Sync + 'static) -> ProgressListener {
+        ProgressListener(Some(Arc::new(hear)))
+    }
+
+    /// Tells how far it has come.
+    pub fn tell(&self, done: usize, total: usize) {
+        if let Some(hear) = &self.0 {
+            hear(done, total);
+        }
+    }
+}
+
+impl fmt::Debug for ProgressListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ProgressListener").field(&self.0.is_some()).finish()
+    }
 }
 
 /// A flag that the caller raises and long work polls.

@@ -1,15 +1,18 @@
 //! What the vault holds, without its texts: notes with title, tags and links, other files, folders. Pure memory; the
 //! vault fills it from the store.
 
+mod parts;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use vault_markdown::{Document, LinkKind};
+use vault_markdown::{BodyPlace, Document, LinkKind};
 
 use crate::limits::CLOCK_GRAIN;
 use crate::path::{VaultPath, folded};
 use crate::store::Stat;
+pub use parts::NoteParts;
 
 /// One moment's list of a vault's files.
 #[derive(Debug, Default, Clone)]
@@ -45,6 +48,8 @@ pub struct Note {
     pub archived: bool,
     /// Links to places in the vault, in order.
     pub links: Vec<LinkTo>,
+    /// Where the body stands in the view, when only the header makes a difference.
+    pub body: Option<BodyPlace>,
     /// When the file was read.
     read_at: Timestamp,
 }
@@ -75,8 +80,9 @@ pub struct File {
 }
 
 impl Note {
-    /// Describes the note at `path` from its parsed text.
-    pub fn new(path: &VaultPath, stat: Stat, document: Option<&Document>, read_at: Timestamp) -> Note {
+    /// Describes the note at `path` from its stored text, parsed.
+    pub fn new(path: &VaultPath, stat: Stat, parsed: Option<(&str, &Document)>, read_at: Timestamp) -> Note {
+        let document = parsed.map(|(_, document)| document);
         let frontmatter = document.and_then(|document| document.frontmatter.as_ref());
         let strings = |key: &str| frontmatter.map_or_else(Vec::new, |block| block.strings(key));
         let flag = |key: &str| frontmatter.is_some_and(|block| block.flag(key));
@@ -88,6 +94,7 @@ impl Note {
             pinned: flag("pinned"),
             archived: flag("archived"),
             links: document.map_or_else(Vec::new, links),
+            body: parsed.and_then(|(stored, document)| vault_markdown::body_place(stored, document)),
             read_at,
         }
     }

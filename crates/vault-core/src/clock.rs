@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-use crate::call::{Call, Cancelled, OperationId};
+use crate::call::{Call, Cancelled, OperationId, ProgressListener};
 use crate::error::VaultError;
 use crate::limits::MAX_ANSWER_CHARS;
 
@@ -22,6 +22,7 @@ impl Call {
             max_answer_chars: MAX_ANSWER_CHARS,
             deadline: None,
             cancelled: Cancelled::default(),
+            progress: ProgressListener::default(),
         }
     }
 

@@ -69,8 +69,29 @@ pub const MAX_ROW_TITLE_CHARS: usize = 300;
 /// Most tags in a row of a list, in characters altogether.
 pub const MAX_ROW_TAGS_CHARS: usize = 2_000;
 
+/// Most memory for a search pattern, in bytes; one that would need more is refused.
+pub const MAX_PATTERN_MEMORY: usize = 10 * 1024 * 1024;
+
+/// Longest line in a row of an answer, in characters.
+pub const MAX_LINE_CHARS: usize = 400;
+
+/// Most notes that an answer names as not searched.
+pub const MAX_SKIPPED: usize = 100;
+
+/// Most of a note that is searched, in bytes: its beginning.
+pub const MAX_SEARCHED_BYTES: usize = 8 * 1024 * 1024;
+
+/// Longest passage of a search result, in characters.
+pub const SNIPPET_CHARS: usize = 200;
+
+/// How often a search is done again because a file in its answer changed meanwhile.
+pub const SEARCH_TRIES: usize = 8;
+
 /// Most numbers that are tried for the name of a new note.
 pub const MAX_NAME_TRIES: usize = 10_000;
+
+/// Most paths that a watcher notes before it is cheaper to compare everything.
+pub const MAX_NEWS: usize = 2_000;
 
 /// How old the catalog behind a report may be.
 pub const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);

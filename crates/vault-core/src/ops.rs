@@ -18,11 +18,13 @@ use crate::version::Version;
 mod create_folder;
 mod create_note;
 mod edit_note;
+mod grep_notes;
 mod list_files;
 mod list_folders;
 mod list_notes;
 mod read_file;
 mod read_note;
+mod search_notes;
 mod update_note;
 mod update_tags;
 
@@ -30,16 +32,20 @@ pub use crate::report::{CapturedLink, DroppedBlock, WriteReport};
 pub use create_folder::{CreateFolder, CreateFolderResponse};
 pub use create_note::{CreateNote, CreateNoteResponse};
 pub use edit_note::{EditNote, EditNoteResponse};
+pub use grep_notes::{CountRow, GrepNotes, GrepNotesResponse, LineRow, OutputMode, SkippedRow};
 pub use list_files::{FileRow, Include, ListFiles, ListFilesResponse};
 pub use list_folders::{FolderRow, ListFolders, ListFoldersResponse};
 pub use list_notes::{ListNotes, ListNotesResponse, NoteRow};
 pub use read_file::{ReadFile, ReadFileResponse};
 pub use read_note::{ReadNote, ReadNoteResponse};
+pub use search_notes::{Mode, SearchNotes, SearchNotesResponse, SearchRow};
 pub use update_note::{UpdateNote, UpdateNoteResponse};
 pub use update_tags::{UpdateTags, UpdateTagsResponse};
 
 /// Every operation of profile `notes`, in the order clients list them.
 pub const OPERATIONS: &[Entry] = &[
+    Entry::of::<SearchNotes>(),
+    Entry::of::<GrepNotes>(),
     Entry::of::<ListNotes>(),
     Entry::of::<ReadNote>(),
     Entry::of::<ListFolders>(),

@@ -157,6 +157,11 @@ impl VaultPath {
         FileKind::of_extension(&self.extension())
     }
 
+    /// Tells whether the name is that of a file whose bytes are a text to search: a note's, or that of a plain sheet.
+    pub(crate) fn is_text(&self) -> bool {
+        self.is_note() || matches!(&*self.extension(), "csv" | "tsv")
+    }
+
     /// Tells whether the name is a note's.
     pub fn is_note(&self) -> bool {
         self.kind() == FileKind::Note

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::limits::MAX_ROW_TAGS_CHARS;
+
 /// The part of a list that one answer holds.
 pub(crate) struct Page<T> {
     /// The rows, in order.
@@ -42,6 +44,18 @@ impl<T: Row> Page<T> {
     pub(crate) fn next(&self) -> Option<String> {
         self.rows.last().filter(|_| self.truncated).map(Row::cursor)
     }
+}
+
+/// A row is a row, whatever somebody wrote into the frontmatter: the note itself has all of it.
+pub(crate) fn first_tags(tags: &[String]) -> Vec<String> {
+    let mut room = MAX_ROW_TAGS_CHARS;
+    let fits = |tag: &&String| {
+        let size = tag.chars().count();
+        let fits = size <= room;
+        room = room.saturating_sub(size + 3);
+        fits
+    };
+    tags.iter().take_while(fits).cloned().collect()
 }
 
 /// Writes the option that asks for the rows from `next` on, as a shell reads it.

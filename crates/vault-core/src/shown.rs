@@ -24,6 +24,14 @@ pub(crate) fn shortened(text: &str) -> String {
     }
 }
 
+/// Returns the first `n_chars` characters of `text`, and `…` when there are more.
+pub(crate) fn beginning(text: &str, n_chars: usize) -> String {
+    match text.char_indices().nth(n_chars) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

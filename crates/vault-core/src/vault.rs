@@ -1,20 +1,22 @@
 //! A vault: the front door of the library, where the store, the catalog and the pure rooms meet.
 
-use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use jiff::Timestamp;
 use vault_markdown::Document;
 
 use crate::call::Call;
-use crate::catalog::{Catalog, File, Note};
 use crate::error::VaultError;
-use crate::limits::{MAX_NOTE_BYTES, RECENT};
+use crate::freshness::Known;
+use crate::index::SearchIndex;
+use crate::limits::MAX_NOTE_BYTES;
+use crate::news::{News, Watch};
 use crate::path::VaultPath;
 use crate::rules::Rules;
+use crate::search::Analyser;
 use crate::served::Served;
-use crate::store::{Author, EntryKind, LateSave, Seen, Stat, Store};
+use crate::store::{Author, LateSave, Seen, Stat, Store};
 use crate::switches::{self, Granted, Settings, Switch};
 use crate::version::Version;
 
@@ -33,17 +35,43 @@ use crate::version::Version;
 /// ```
 pub struct Vault {
     store: Store,
-    catalog: Mutex<Known>,
-    comparing: Mutex<()>,
+    pub(crate) known: Mutex<Known>,
+    /// Held by whoever compares everything.
+    pub(crate) comparing: Mutex<()>,
+    /// Held by whoever looks at news.
+    pub(crate) looking: Mutex<()>,
+    pub(crate) news: News,
+    index: OnceLock<Arc<dyn SearchIndex>>,
+    watch: OnceLock<Arc<dyn Watch>>,
+    analysers: Mutex<Vec<Analyser>>,
     served: Mutex<Served>,
     rules: Mutex<Arc<Rules>>,
 }
 
-#[derive(Default)]
-struct Known {
-    catalog: Arc<Catalog>,
-    /// When it was last compared with the disk.
-    compared: Option<Timestamp>,
+/// An analyser that goes back when it is dropped.
+pub(crate) struct Lent<'a> {
+    analyser: Analyser,
+    home: &'a Mutex<Vec<Analyser>>,
+}
+
+impl Deref for Lent<'_> {
+    type Target = Analyser;
+
+    fn deref(&self) -> &Analyser {
+        &self.analyser
+    }
+}
+
+impl DerefMut for Lent<'_> {
+    fn deref_mut(&mut self) -> &mut Analyser {
+        &mut self.analyser
+    }
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        lock(self.home).push(std::mem::take(&mut self.analyser));
+    }
 }
 
 /// The whole text of a file, with what identifies it.
@@ -91,8 +119,13 @@ impl Vault {
     pub fn on(store: Store) -> Vault {
         Vault {
             store,
-            catalog: Mutex::default(),
+            known: Mutex::default(),
             comparing: Mutex::default(),
+            looking: Mutex::default(),
+            news: News::default(),
+            index: OnceLock::new(),
+            watch: OnceLock::new(),
+            analysers: Mutex::default(),
             served: Mutex::default(),
             rules: Mutex::new(Arc::new(Rules::parse(""))),
         }
@@ -157,7 +190,7 @@ impl Vault {
         call: &Call,
     ) -> Result<Version, VaultError> {
         let written = self.store.create(path, draft.text.as_bytes(), &author(tool, call))?;
-        self.tell(path, draft, written.stat, call);
+        self.tell(path, &draft.text, &draft.document, written.stat, call);
         Ok(written.version)
     }
 
@@ -177,7 +210,7 @@ impl Vault {
         let seen = Seen { bytes: before.text.as_bytes(), version: &before.version, stat: &before.stat };
         match self.store.replace_seen(path, seen, draft.text.as_bytes(), &author(tool, call)) {
             Ok(written) => {
-                self.tell(path, draft, written.stat, call);
+                self.tell(path, &draft.text, &draft.document, written.stat, call);
                 Ok(Saved { version: written.version, changed: true })
             }
             // Somebody was faster than we: told like any stale version, with the way to the present text.
@@ -207,127 +240,34 @@ impl Vault {
         Some(vault_markdown::view(&stored, &Default::default()).text)
     }
 
-    /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed.
-    ///
-    /// `timeout` when the call's time is over; nothing is kept then.
-    pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
-        let rules = self.rules()?;
-        // One comparison at a time; reads and writes go on meanwhile.
-        let _turn = lock(&self.comparing);
-        let before = self.known_catalog();
-        let found = self.store.walk(&|path, kind| !rules.hide(path, kind == EntryKind::Folder))?;
-        let changes = self.compare(&before, found, call)?;
-        // Given up first, so that the catalog is changed where it is and not in a copy.
-        drop(before);
-        let mut known = lock(&self.catalog);
-        changes.apply(&mut known.catalog);
-        known.compared = Some(call.now);
-        Ok(Arc::clone(&known.catalog))
+    /// Lets an index answer searches. Only the first one counts.
+    pub fn use_index(&self, index: Arc<dyn SearchIndex>) {
+        // told of everything from here on
+        let _ = self.index.set(index);
     }
 
-    /// Returns the catalog as it was not long before the call, own writes included: for reports, not for decisions.
-    pub(crate) fn recent_catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
-        let compared = lock(&self.catalog).compared;
-        match compared.is_some_and(|compared| call.now.duration_since(compared) <= RECENT) {
-            true => Ok(self.known_catalog()),
-            false => self.catalog(call),
-        }
+    /// Lets somebody watch the vault's folders. Only the first one counts.
+    pub fn use_watch(&self, watch: Arc<dyn Watch>) {
+        let _ = self.watch.set(watch);
     }
 
-    /// Returns the catalog as far as it is known, own writes included; nothing is looked at.
-    pub(crate) fn known_catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&lock(&self.catalog).catalog)
+    /// Returns where a watcher notes what happens.
+    pub fn news(&self) -> &News {
+        &self.news
     }
 
-    fn compare(&self, known: &Catalog, found: Vec<(VaultPath, Stat)>, call: &Call) -> Result<Changes, VaultError> {
-        let (folders, files): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|(_, stat)| stat.kind == EntryKind::Folder);
-        // The walk is sorted by path.
-        let is_gone = |path: &&VaultPath| files.binary_search_by(|(found, _)| found.cmp(path)).is_err();
-        let gone: Vec<&VaultPath> = known.notes.keys().chain(known.files.keys()).filter(is_gone).collect();
-        let mut changes = Changes::default();
-        gone.into_iter().for_each(|path| changes.forget(known, path));
-        for (path, stat) in files {
-            let note = known.notes.get(&path);
-            if stat.kind != EntryKind::File {
-                changes.forget(known, &path);
-            } else if path.is_note() && note.is_none_or(|note| !note.is_still(&stat)) {
-                call.check()?;
-                let now = Arc::new(self.look_at(&path, stat, call.now));
-                let before = note.cloned();
-                changes.notes.push(NoteChange { path, before, now: Some(now) });
-            } else if !path.is_note() && known.files.get(&path).is_none_or(|file| file.stat != stat) {
-                changes.files.push((path, Some(File { stat })));
-            }
-        }
-        changes.folders = folders.into_iter().map(|(path, _)| path).collect();
-        Ok(changes)
+    /// Lends an analyser; one that was used knows the words.
+    pub(crate) fn analyser(&self) -> Lent<'_> {
+        let analyser = lock(&self.analysers).pop().unwrap_or_default();
+        Lent { analyser, home: &self.analysers }
     }
 
-    /// Describes a note; one that cannot be read is known by its name.
-    fn look_at(&self, path: &VaultPath, stat: Stat, now: Timestamp) -> Note {
-        match self.read_stored(path) {
-            Ok(text) => Note::new(path, text.stat, Some(&vault_markdown::parse(&text.text)), now),
-            Err(_) => Note::new(path, stat, None, now),
-        }
+    pub(crate) fn index(&self) -> Option<&dyn SearchIndex> {
+        self.index.get().map(|index| &**index)
     }
 
-    /// Tells the catalog, once there is one, about a write of ours.
-    fn tell(&self, path: &VaultPath, draft: &Draft, stat: Option<Stat>, call: &Call) {
-        let mut known = lock(&self.catalog);
-        if known.compared.is_none() {
-            return;
-        }
-        if let Some(stat) = stat {
-            let note = Note::new(path, stat, Some(&draft.document), call.now);
-            Arc::make_mut(&mut known.catalog).put_note(path.clone(), Arc::new(note));
-        }
-    }
-}
-
-/// What a walk found to be otherwise than the catalog said.
-#[derive(Default)]
-struct Changes {
-    folders: BTreeSet<VaultPath>,
-    files: Vec<(VaultPath, Option<File>)>,
-    notes: Vec<NoteChange>,
-}
-
-struct NoteChange {
-    path: VaultPath,
-    /// What the catalog said when the walk was compared with it.
-    before: Option<Arc<Note>>,
-    now: Option<Arc<Note>>,
-}
-
-impl Changes {
-    fn forget(&mut self, known: &Catalog, path: &VaultPath) {
-        match known.notes.get(path) {
-            Some(note) => self.notes.push(NoteChange { path: path.clone(), before: Some(note.clone()), now: None }),
-            None => self.files.push((path.clone(), None)),
-        }
-    }
-
-    /// Brings the catalog up to date. What a write of ours told it since the walk is newer, and stays.
-    fn apply(self, catalog: &mut Arc<Catalog>) {
-        let catalog = Arc::make_mut(catalog);
-        for NoteChange { path, before, now } in self.notes {
-            let known = catalog.notes.get(&path);
-            if known.map(Arc::as_ptr) != before.as_ref().map(Arc::as_ptr) {
-                continue;
-            }
-            match now {
-                Some(note) => catalog.put_note(path, note),
-                None => catalog.remove(&path),
-            }
-        }
-        for (path, now) in self.files {
-            match now {
-                Some(file) => catalog.put_file(path, file),
-                None => catalog.remove(&path),
-            }
-        }
-        catalog.folders = self.folders;
+    pub(crate) fn watch(&self) -> Option<&dyn Watch> {
+        self.watch.get().map(|watch| &**watch)
     }
 }
 
@@ -336,6 +276,6 @@ fn author<'a>(tool: &'a str, call: &'a Call) -> Author<'a> {
 }
 
 /// A thread that panicked while it held the lock left a value that is whole: each change is one assignment or insert.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,6 +8,7 @@ pub mod lines;
 pub mod lookout;
 pub mod pool;
 pub mod profile;
+mod progress;
 pub mod server;
 pub mod stdio;
 pub mod sweeper;

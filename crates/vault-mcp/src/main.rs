@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -11,8 +12,13 @@ use rmcp::service::ServerInitializeError;
 use tokio::runtime::{Builder, Runtime};
 use vault_core::Vault;
 use vault_core::switches::{self, Granted, Switch};
+use vault_index::Keeper;
 use vault_mcp::pool::{self, MAX_READS, MAX_WRITES};
 use vault_mcp::{Ending, Profile, Server, Stdio, stdio};
+
+/// Gives memory back that building an index needed, and takes half the time of the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long answers in flight may take once the process is asked to end.
 const GRACE: Duration = Duration::from_secs(1);
@@ -43,7 +49,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     pool::quiet_panics();
     let vault = match Vault::open(&arguments.vault) {
-        Ok(vault) => vault,
+        Ok(vault) => Arc::new(vault),
         Err(refusal) => {
             eprintln!("vault-mcp: `{}`: {refusal}; {}", arguments.vault.display(), refusal.hint());
             return ExitCode::from(2);
@@ -53,6 +59,7 @@ fn main() -> ExitCode {
     if let Some(switches) = without_effect(&vault, &granted) {
         eprintln!("vault-mcp: `--allow {switches}` has no effect: move and delete work only while write is on");
     }
+    let _keeper = Keeper::start(&vault);
     let ending = Ending::default();
     let server = Server::new(vault, arguments.profile, granted, ending.clone());
     match start(server, ending) {

@@ -22,6 +22,7 @@ use vault_core::{Call, Entry, Vault, VaultError};
 use crate::lookout::{Changes, Lookout};
 use crate::pool::{MAX_READS, MAX_WRITES, Pool};
 use crate::profile::Profile;
+use crate::progress;
 use crate::stdio::Ending;
 use crate::sweeper::Sweeper;
 
@@ -54,9 +55,9 @@ type Allowed = [Option<Switch>; Switch::ALL.len()];
 
 impl Server {
     /// Makes a server that publishes `profile` and was started with the switches `granted`. Its session ends with `ending`.
-    pub fn new(vault: Vault, profile: Profile, granted: Granted, ending: Ending) -> Server {
+    pub fn new(vault: Arc<Vault>, profile: Profile, granted: Granted, ending: Ending) -> Server {
         Server {
-            access: Access { vault: Arc::new(vault), granted: Arc::new(granted), pool: Pool::new(MAX_READS) },
+            access: Access { vault, granted: Arc::new(granted), pool: Pool::new(MAX_READS) },
             writes: Pool::new(MAX_WRITES),
             profile,
             tools: OnceLock::new(),
@@ -128,6 +129,7 @@ impl Server {
     async fn run(&self, entry: &'static Entry, arguments: Map<String, Value>, context: &Context) -> Answer {
         let mut call = Call::begin(&client_name(context.client_info()));
         call.deadline = Some(Instant::now() + CALL_TIME);
+        call.progress = progress::listener(context);
         let cancelled = call.cancelled.clone();
         let work = move |vault: &Vault, granted: &Granted| {
             let allowed = match allowed(vault, granted) {
@@ -358,7 +360,7 @@ mod tests {
 
     impl Session {
         fn of(folder: &Path, granted: &[Switch]) -> Session {
-            let (vault, ending) = (Vault::open(folder).unwrap(), Ending::default());
+            let (vault, ending) = (Arc::new(Vault::open(folder).unwrap()), Ending::default());
             let server = Server::new(vault, Profile::Notes, Granted(granted.to_vec()), ending.clone());
             let (client, ours) = tokio::io::duplex(1 << 20);
             let (input, output) = tokio::io::split(ours);

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{Operation, plural};
 use crate::call::Call;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Note};
 use crate::error::VaultError;
-use crate::limits::{EXCERPT_CHARS, MAX_ROW_TAGS_CHARS, MAX_ROW_TITLE_CHARS};
+use crate::limits::{EXCERPT_CHARS, MAX_ROW_TITLE_CHARS};
 use crate::path::{FileKind, VaultPath};
-use crate::rows::{Page, Row, after_option, page};
-use crate::shown::one_line;
+use crate::rows::{Page, Row, after_option, first_tags, page};
+use crate::shown::{beginning, one_line};
 use crate::switches::Switch;
 use crate::tags;
 use crate::times::rfc3339;
@@ -101,11 +101,18 @@ impl Operation for ListNotes {
         let after = self.after.as_deref().map(Place::parse).transpose()?;
         let catalog = vault.catalog(call)?;
         let mut found = find(&catalog, &folder, &wanted, self.include_archived);
-        found.sort_by(|one, other| one.place.cmp(&other.place));
         let total = found.len();
-        let rest = found.into_iter().filter(|row| after.as_ref().is_none_or(|after| row.place > *after));
+        found.retain(|found| after.as_ref().is_none_or(|after| found.place() > after.as_ref()));
+        let n_rows = found.len().min(self.limit + 1);
+        // only what is shown need be in order
+        if n_rows < found.len() {
+            found.select_nth_unstable_by(n_rows, |one, other| one.place().cmp(&other.place()));
+            found.truncate(n_rows);
+        }
+        found.sort_unstable_by(|one, other| one.place().cmp(&other.place()));
+        let rest = found.into_iter().map(Found::row);
         let page = match self.include_excerpt {
-            true => page_with_excerpts(vault, rest.take(self.limit + 1).collect(), self.limit, call.max_answer_chars),
+            true => page_with_excerpts(vault, rest.collect(), self.limit, call.max_answer_chars),
             false => page(rest, self.limit, call.max_answer_chars),
         };
         Ok(ListNotesResponse { next: page.next(), total, truncated: page.truncated, notes: page.rows })
@@ -120,6 +127,10 @@ struct Place {
 }
 
 impl Place {
+    fn as_ref(&self) -> (Reverse<Timestamp>, &VaultPath) {
+        (self.updated, &self.path)
+    }
+
     fn parse(text: &str) -> Result<Place, VaultError> {
         let place = text.split_once(' ').and_then(|(updated, path)| {
             let updated = Reverse(Timestamp::from_nanosecond(updated.parse().ok()?).ok()?);
@@ -136,7 +147,34 @@ impl Row for NoteRow {
     }
 }
 
-fn find(catalog: &Catalog, folder: &VaultPath, wanted: &[String], archived: bool) -> Vec<NoteRow> {
+/// A note or sheet that is listed.
+struct Found<'a> {
+    path: &'a VaultPath,
+    updated: Timestamp,
+    note: Option<&'a Note>,
+}
+
+impl Found<'_> {
+    fn place(&self) -> (Reverse<Timestamp>, &VaultPath) {
+        (Reverse(self.updated), self.path)
+    }
+
+    fn row(self) -> NoteRow {
+        let row = row(self.path, self.updated);
+        match self.note {
+            None => row,
+            Some(note) => NoteRow {
+                title: beginning(&note.title, MAX_ROW_TITLE_CHARS),
+                tags: first_tags(&note.tags),
+                pinned: note.pinned,
+                archived: note.archived,
+                ..row
+            },
+        }
+    }
+}
+
+fn find<'a>(catalog: &'a Catalog, folder: &VaultPath, wanted: &[String], archived: bool) -> Vec<Found<'a>> {
     let notes = catalog
         .notes
         .iter()
@@ -145,14 +183,8 @@ fn find(catalog: &Catalog, folder: &VaultPath, wanted: &[String], archived: bool
         .files
         .iter()
         .filter(|(path, _)| path.kind() == FileKind::Sheet && path.is_in(folder) && wanted.is_empty());
-    let notes = notes.map(|(path, note)| NoteRow {
-        title: shortened(&note.title, MAX_ROW_TITLE_CHARS),
-        tags: first_tags(&note.tags),
-        pinned: note.pinned,
-        archived: note.archived,
-        ..row(path, note.stat.modified)
-    });
-    notes.chain(sheets.map(|(path, sheet)| row(path, sheet.stat.modified))).collect()
+    let notes = notes.map(|(path, note)| Found { path, updated: note.stat.modified, note: Some(note) });
+    notes.chain(sheets.map(|(path, sheet)| Found { path, updated: sheet.stat.modified, note: None })).collect()
 }
 
 fn row(path: &VaultPath, updated: Timestamp) -> NoteRow {
@@ -170,18 +202,6 @@ fn row(path: &VaultPath, updated: Timestamp) -> NoteRow {
     }
 }
 
-/// A row is a row, whatever somebody wrote into the frontmatter: the note itself has all of it.
-fn first_tags(tags: &[String]) -> Vec<String> {
-    let mut room = MAX_ROW_TAGS_CHARS;
-    let fits = |tag: &&String| {
-        let size = tag.chars().count();
-        let fits = size <= room;
-        room = room.saturating_sub(size + 3);
-        fits
-    };
-    tags.iter().take_while(fits).cloned().collect()
-}
-
 /// Excerpts shrink before rows are left out.
 fn page_with_excerpts(vault: &Vault, mut rows: Vec<NoteRow>, limit: usize, max_chars: usize) -> Page<NoteRow> {
     for row in rows.iter_mut().take(limit).filter(|row| row.kind == FileKind::Note) {
@@ -191,16 +211,9 @@ fn page_with_excerpts(vault: &Vault, mut rows: Vec<NoteRow>, limit: usize, max_c
         if page(rows.iter(), limit, max_chars).rows.len() == rows.len().min(limit) {
             break;
         }
-        rows.iter_mut().filter_map(|row| row.excerpt.as_mut()).for_each(|text| *text = shortened(text, length));
+        rows.iter_mut().filter_map(|row| row.excerpt.as_mut()).for_each(|text| *text = beginning(text, length));
     }
     page(rows.into_iter(), limit, max_chars)
-}
-
-fn shortened(text: &str, n_chars: usize) -> String {
-    match text.char_indices().nth(n_chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// A note that cannot be read has no text to show.

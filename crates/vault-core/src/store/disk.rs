@@ -31,6 +31,14 @@ pub trait Disk: Send + Sync {
     /// Reads a regular file from byte `from` on, whole or not at all: `FileTooLarge` beyond `limit` bytes.
     fn read(&self, at: At, from: u64, limit: u64) -> io::Result<(Vec<u8>, Stat)>;
 
+    /// Reads a file into a buffer, in one pass and without a look at its state: what is being saved may be read half old,
+    /// half new. `FileTooLarge` beyond `limit` bytes.
+    fn read_quickly(&self, at: At, limit: u64, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let (bytes, _) = self.read(at, 0, limit)?;
+        *buffer = bytes;
+        Ok(())
+    }
+
     /// Makes a folder, closed to other users when `private`.
     fn create_folder(&self, at: At, private: bool) -> io::Result<()>;
     /// Removes an empty folder.

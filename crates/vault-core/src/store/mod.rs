@@ -26,6 +26,8 @@ mod sim;
 mod state;
 mod swap;
 mod sweep;
+mod tail;
+mod visit;
 mod walk;
 mod write;
 mod writing;
@@ -46,6 +48,8 @@ pub use real::RealDisk;
 pub use record::{Change, Record, RecordKind};
 pub use state::MachineId;
 pub use sweep::LateSave;
+pub use tail::Tailed;
+pub use visit::{Care, Visited, Visitor};
 pub use walk::Keep;
 
 use crate::call::OperationId;
@@ -72,6 +76,7 @@ pub struct Store {
     helper: helper::Helper,
     class: OnceLock<Class>,
     history: Mutex<history::Reader>,
+    tail: Mutex<tail::Tail>,
 }
 
 /// How a vault's file system lets us replace a file.
@@ -175,6 +180,7 @@ impl Store {
     fn with(disk: Arc<dyn Disk>, machine: OnceLock<MachineId>) -> Store {
         let turn = lock::Turn::new(writing::Desk::default());
         let (helper, class, history) = (helper::Helper::default(), OnceLock::new(), Mutex::default());
+        let tail = Mutex::default();
         Store {
             disk,
             machine,
@@ -185,12 +191,19 @@ impl Store {
             helper,
             class,
             history,
+            tail,
         }
     }
 
     /// Keeps replaced files for another time than the usual one, so that tests need not wait.
     pub fn with_displaced_age(self, displaced_age: Duration) -> Store {
         Store { displaced_age, ..self }
+    }
+
+    /// Keeps what can be made again in another folder than the usual one, so that tests leave nothing behind.
+    pub fn with_cache_folder(mut self, folder: &Path) -> Store {
+        self.state = self.state.map(|state| state.with_cache(folder));
+        self
     }
 
     /// Refuses when the vault's folder is gone, or another one has its name.
@@ -203,6 +216,13 @@ impl Store {
         let refused = |error| self.refusal(path, Doing::Reading, error);
         let folder = self.disk.folder(path.parent().as_str()).map_err(refused)?;
         self.read_at(path, folder.at(path.name()), limit)
+    }
+
+    /// The same without a version, for what is only looked at.
+    pub fn peek(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, Stat), VaultError> {
+        let refused = |error| self.refusal(path, Doing::Reading, error);
+        let folder = self.disk.folder(path.parent().as_str()).map_err(refused)?;
+        self.disk.read(folder.at(path.name()), 0, limit).map_err(refused)
     }
 
     fn read_at(&self, path: &VaultPath, at: disk::At, limit: u64) -> Result<Content, VaultError> {
@@ -242,7 +262,17 @@ impl Store {
 
     /// Returns every file and folder that `keep` wants, sorted by path. A folder that is not wanted is not entered.
     pub fn walk(&self, keep: Keep) -> Result<Vec<(VaultPath, Stat)>, VaultError> {
-        walk::walk(&*self.disk, keep).map_err(|error| self.refusal(&VaultPath::root(), Doing::Reading, error))
+        self.walk_in(&VaultPath::root(), keep)
+    }
+
+    /// The same below one folder.
+    pub fn walk_in(&self, folder: &VaultPath, keep: Keep) -> Result<Vec<(VaultPath, Stat)>, VaultError> {
+        walk::walk(&*self.disk, folder, keep).map_err(|error| self.refusal(folder, Doing::Reading, error))
+    }
+
+    /// Reads many files on several threads, and hands each to the visitor of its thread: paths by their number.
+    pub fn visit<'a>(&self, paths: &[&VaultPath], care: Care, limit: u64, begin: &(dyn Fn() -> Visitor<'a> + Sync)) {
+        visit::visit(self, paths, care, limit, begin);
     }
 
     /// Returns the text of `.vaultignore` at the top of the vault, if there is one. One that cannot be read, or is a link,
@@ -307,6 +337,11 @@ impl Store {
         history::content_of(self, version)
     }
 
+    /// Follows this machine's log: tells which files its processes, this one included, changed since the last look.
+    pub fn tail(&self, now: Timestamp) -> Result<Tailed, VaultError> {
+        tail::follow(self, now).map_err(refusal::refusal_of_own)
+    }
+
     /// Tells how this vault's file system lets us replace a file; `None` before the first replacement.
     pub fn class(&self) -> Option<Class> {
         self.class.get().copied()
@@ -331,6 +366,17 @@ impl Store {
     /// be there yet.
     pub fn state_folder(&self) -> Option<&Path> {
         self.state.as_ref().map(state::State::folder)
+    }
+
+    /// Returns the folder where this machine may keep what can be made again from the vault; `None` on disks of tests. It
+    /// may not be there yet.
+    pub fn cache_folder(&self) -> Option<&Path> {
+        self.state.as_ref().map(state::State::cache)
+    }
+
+    /// Returns the canonical path of the vault's folder; `None` on disks of tests.
+    pub fn root(&self) -> Option<&Path> {
+        self.state.as_ref().map(state::State::root)
     }
 
     /// Names this machine as the log does.

@@ -27,8 +27,10 @@ impl MachineId {
 /// The folder where this machine keeps what it knows of one vault.
 #[derive(Debug, Clone)]
 pub(super) struct State {
+    root: PathBuf,
     base: PathBuf,
     vault: PathBuf,
+    cache: PathBuf,
 }
 
 impl State {
@@ -38,8 +40,21 @@ impl State {
         let mut hash = blake3::Hasher::new_derive_key("vault id v1");
         hash.update(root.as_os_str().as_encoded_bytes());
         hash.update(&stat.device.to_le_bytes()).update(&stat.inode.to_le_bytes());
-        let vault = base.join(&hash.finalize().to_hex().as_str()[..32]);
-        State { base, vault }
+        let id = hash.finalize().to_hex();
+        let id = &id.as_str()[..32];
+        State { root: root.to_owned(), vault: base.join(id), cache: cache_folder().join(id), base }
+    }
+
+    pub(super) fn with_cache(self, folder: &Path) -> State {
+        State { cache: folder.to_owned(), ..self }
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(super) fn cache(&self) -> &Path {
+        &self.cache
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -135,17 +150,28 @@ fn make_private_folder(path: &Path) -> io::Result<()> {
 
 /// Where programs keep state for the present user.
 fn base_folder() -> PathBuf {
+    user_folder("XDG_STATE_HOME", &[".local", "state"], &["Library", "Application Support"]).join("vault")
+}
+
+/// Where programs keep for the present user what they can make again.
+fn cache_folder() -> PathBuf {
+    let folder = user_folder("XDG_CACHE_HOME", &[".cache"], &["Library", "Caches"]).join("vault");
+    // state and cache share a folder there
+    if cfg!(windows) { folder.join("cache") } else { folder }
+}
+
+/// `named` is the variable that names the folder on systems that follow the XDG rules; both lists begin at home.
+fn user_folder(named: &str, usual: &[&str], on_mac: &[&str]) -> PathBuf {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || variable("HOME").or_else(|| variable("USERPROFILE")).unwrap_or_else(|| PathBuf::from("/"));
-    let state = if cfg!(windows) {
-        variable("LOCALAPPDATA").unwrap_or_else(|| home().join("AppData").join("Local"))
+    let below_home = |names: &[&str]| home().join(names.iter().collect::<PathBuf>());
+    if cfg!(windows) {
+        variable("LOCALAPPDATA").unwrap_or_else(|| below_home(&["AppData", "Local"]))
     } else if cfg!(target_os = "macos") {
-        home().join("Library").join("Application Support")
+        below_home(on_mac)
     } else {
-        let absolute = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
-        absolute.unwrap_or_else(|| home().join(".local").join("state"))
-    };
-    state.join("vault")
+        variable(named).filter(|path| path.is_absolute()).unwrap_or_else(|| below_home(usual))
+    }
 }
 
 #[cfg(unix)]
@@ -173,7 +199,8 @@ mod tests {
     use super::*;
 
     fn state(dir: &Path) -> State {
-        State { base: dir.join("state"), vault: dir.join("state/one") }
+        let cache = dir.join("cache/one");
+        State { root: dir.to_owned(), base: dir.join("state"), vault: dir.join("state/one"), cache }
     }
 
     #[test]

@@ -25,11 +25,11 @@ struct Queue {
     busy: usize,
 }
 
-/// Returns everything wanted below the root, sorted by path. What vanishes meanwhile, or cannot be opened, is left out.
-pub(super) fn walk(disk: &dyn Disk, keep: Keep) -> std::io::Result<Vec<(VaultPath, Stat)>> {
-    let root = Arc::new(disk.folder("")?);
+/// Returns everything wanted below a folder, sorted by path. What vanishes meanwhile, or cannot be opened, is left out.
+pub(super) fn walk(disk: &dyn Disk, top: &VaultPath, keep: Keep) -> std::io::Result<Vec<(VaultPath, Stat)>> {
+    let root = Arc::new(disk.folder(top.as_str())?);
     let mut found = Vec::new();
-    let folders = read_folder(disk, keep, &root, &VaultPath::root(), &mut found)?;
+    let folders = read_folder(disk, keep, &root, top, &mut found)?;
     let waiting = folders.into_iter().map(|path| (root.clone(), path)).collect();
     let work = Work { disk, keep, queue: Mutex::new(Queue { waiting, busy: 0 }), changed: Condvar::new() };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(WALK_THREADS));

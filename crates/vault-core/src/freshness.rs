@@ -1,0 +1,493 @@
+//! How what is known of a vault keeps up with the disk: comparing everything, or looking at what was noted.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use vault_markdown::Document;
+
+use crate::call::Call;
+use crate::catalog::{Catalog, File, Note};
+use crate::error::VaultError;
+use crate::index::Told;
+use crate::limits::{MAX_NOTE_BYTES, RECENT};
+use crate::news::Keeping;
+use crate::path::{FileKind, VaultPath};
+use crate::rules::Rules;
+use crate::store::{Care, EntryKind, Stat, Visited, Visitor};
+use crate::vault::{Vault, lock};
+
+/// What is known of the files, and since when.
+#[derive(Default)]
+pub(crate) struct Known {
+    pub(crate) catalog: Arc<Catalog>,
+    /// When everything was last compared with the disk, and by which rules.
+    compared: Option<(Timestamp, Arc<Rules>)>,
+}
+
+/// Takes in texts as they are read, from several threads.
+pub type Intake<'a> = dyn Fn(&VaultPath, Told) + Sync + 'a;
+
+/// What a walk found to be otherwise than it was known.
+pub struct Survey {
+    rules: Arc<Rules>,
+    folders: BTreeSet<VaultPath>,
+    /// Notes that are as they were known, for a catalog that does not have them.
+    seeded: Vec<(Difference, Arc<Note>)>,
+    /// Notes and sheets to be read.
+    changed: Vec<(Difference, Stat)>,
+    /// Other files that are new or changed.
+    files: Vec<(VaultPath, Stat)>,
+    gone: Vec<Difference>,
+}
+
+/// A path at which there is something else than was known.
+#[derive(Debug)]
+struct Difference {
+    path: VaultPath,
+    /// What the catalog said. When it says something else by now, a write of ours told it, which is newer.
+    before: Option<Arc<Note>>,
+}
+
+impl Survey {
+    /// Returns how many files have to be read.
+    pub fn n_changed(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// Returns how many files are gone.
+    pub fn n_gone(&self) -> usize {
+        self.gone.len()
+    }
+
+    /// Returns the files that are gone.
+    pub fn gone(&self) -> impl Iterator<Item = &VaultPath> {
+        self.gone.iter().map(|gone| &gone.path)
+    }
+}
+
+/// Notes as somebody knew them, by path.
+pub type Seeds = HashMap<VaultPath, Arc<Note>>;
+
+impl Vault {
+    /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed, unless somebody
+    /// follows the disk.
+    ///
+    /// `timeout` when the call's time is over; nothing is kept then.
+    pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
+        let rules = self.rules()?;
+        if self.is_followed(&rules) {
+            self.look_at_news(&rules, call)?;
+            return Ok(self.known_catalog());
+        }
+        // One comparison at a time; reads and writes go on meanwhile.
+        let _turn = lock(&self.comparing);
+        if !self.is_followed(&rules) {
+            let survey = self.survey(self.seeds(), call)?;
+            self.adopt(survey, None, call)?;
+        }
+        Ok(self.known_catalog())
+    }
+
+    /// Returns the catalog as it was not long before the call, own writes included: for reports, not for decisions.
+    pub(crate) fn recent_catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
+        let known = lock(&self.known);
+        let is_recent = |(compared, _): &(Timestamp, _)| call.now.duration_since(*compared) <= RECENT;
+        match known.compared.as_ref().is_some_and(is_recent) {
+            true => Ok(Arc::clone(&known.catalog)),
+            false => {
+                drop(known);
+                self.catalog(call)
+            }
+        }
+    }
+
+    /// Returns the catalog as far as it is known, own writes included; nothing is looked at.
+    pub(crate) fn known_catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&lock(&self.known).catalog)
+    }
+
+    /// Brings what is known up to date as far as that is quick, and tells whether it is complete then.
+    ///
+    /// Changes by other vault processes of this machine are always known afterwards.
+    pub fn freshen(&self, call: &Call) -> Result<bool, VaultError> {
+        if self.news.keeping() == Keeping::Nobody {
+            return self.catalog(call).map(|_| true);
+        }
+        let rules = self.rules()?;
+        self.look_at_news(&rules, call)?;
+        Ok(self.is_followed(&rules))
+    }
+
+    /// Tells whether all that happens is noted, by the present rules.
+    fn is_followed(&self, rules: &Arc<Rules>) -> bool {
+        let by_these = |(_, compared): &(Timestamp, Arc<Rules>)| Arc::ptr_eq(compared, rules);
+        self.news.keeping() == Keeping::Watched && lock(&self.known).compared.as_ref().is_some_and(by_these)
+    }
+
+    /// Returns what is known already, so that it need not be read again.
+    fn seeds(&self) -> Seeds {
+        let known = lock(&self.known);
+        match (&known.compared, self.index()) {
+            (None, Some(index)) => {
+                drop(known);
+                index.known().into_iter().collect()
+            }
+            _ => known.catalog.notes.iter().map(|(path, note)| (path.clone(), note.clone())).collect(),
+        }
+    }
+
+    /// Walks the vault and tells what differs from `seeds`. Folders that are found are watched, when somebody does that.
+    pub fn survey(&self, seeds: Seeds, call: &Call) -> Result<Survey, VaultError> {
+        let rules = self.rules()?;
+        // What other processes write from now on is told by the log.
+        self.store().tail(call.now)?;
+        let before = self.known_catalog();
+        if let Some(watch) = self.watch() {
+            watch.begin(&VaultPath::root());
+        }
+        let found = self.store().walk(&|path, kind| self.is_entered(&rules, path, kind))?;
+        let mut survey =
+            Survey { rules, folders: BTreeSet::new(), seeded: vec![], changed: vec![], files: vec![], gone: vec![] };
+        // The walk is sorted by path.
+        let is_gone = |path: &&VaultPath| found.binary_search_by(|(found, _)| found.cmp(path)).is_err();
+        let known = before.notes.keys().chain(before.files.keys());
+        let gone: BTreeSet<&VaultPath> = known.chain(seeds.keys()).filter(is_gone).collect();
+        survey.gone = gone.into_iter().map(|path| Difference::at(path.clone(), &before)).collect();
+        found.into_iter().for_each(|(path, stat)| survey.note(path, stat, &before, &seeds));
+        Ok(survey)
+    }
+
+    /// Tells whether a walk lists an entry; a folder is watched before its entries are listed.
+    fn is_entered(&self, rules: &Rules, path: &VaultPath, kind: EntryKind) -> bool {
+        if rules.hide(path, kind == EntryKind::Folder) {
+            return false;
+        }
+        if let (EntryKind::Folder, Some(watch)) = (kind, self.watch()) {
+            watch.begin(path);
+        }
+        true
+    }
+
+    /// Reads what a survey found changed, and makes the catalog what the survey found. Texts go to `intake` as they are
+    /// read, or else to the index, if there is one.
+    pub fn adopt(&self, survey: Survey, intake: Option<&Intake>, call: &Call) -> Result<(), VaultError> {
+        let Survey { rules, folders, seeded, changed, files, gone } = survey;
+        let looked = self.read_changed(changed, intake, call)?;
+        let mut known = lock(&self.known);
+        for (difference, note) in seeded {
+            known.put(&difference, Some(note));
+        }
+        looked.into_iter().for_each(|look| self.settle(&mut known, look));
+        for (path, stat) in files {
+            known.change().put_file(path, File { stat });
+        }
+        for difference in gone {
+            if known.put(&difference, None) {
+                self.tell_index(&difference.path, None);
+            }
+        }
+        known.change().folders = folders;
+        known.compared = Some((call.now, rules));
+        Ok(())
+    }
+
+    /// Makes of a file what a look found.
+    fn settle(&self, known: &mut Known, look: Look) {
+        let path = &look.difference.path;
+        let is_news = match path.is_note() {
+            true => known.put(&look.difference, Some(look.note)),
+            false => {
+                known.change().put_file(path.clone(), File { stat: look.note.stat.clone() });
+                true
+            }
+        };
+        if let (true, Some(told)) = (is_news, look.told) {
+            self.tell_index(path, Some(told));
+        }
+    }
+
+    /// Reads notes and sheets on several threads.
+    fn read_changed(
+        &self,
+        changed: Vec<(Difference, Stat)>,
+        intake: Option<&Intake>,
+        call: &Call,
+    ) -> Result<Vec<Look>, VaultError> {
+        let looked: Mutex<Vec<Look>> = Mutex::default();
+        let refused: Mutex<Option<VaultError>> = Mutex::default();
+        let (texts, others): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(file, _)| file.path.is_text());
+        let paths: Vec<&VaultPath> = texts.iter().map(|(file, _)| &file.path).collect();
+        let tells = intake.is_some() || self.index().is_some();
+        let take_in = |(file, stat): &(Difference, Stat), visited: Option<Visited>| {
+            let mut look = Look::of(file, stat, visited, tells, call.now);
+            if let (Some(intake), Some(told)) = (intake, look.told.take_if(|_| intake.is_some())) {
+                intake(&file.path, told);
+            }
+            lock(&looked).push(look);
+        };
+        let begin = || -> Visitor<'_> {
+            Box::new(|place, visited| {
+                if let Err(refusal) = call.check() {
+                    *lock(&refused) = Some(refusal);
+                    return ControlFlow::Break(());
+                }
+                take_in(&texts[place], visited.ok());
+                ControlFlow::Continue(())
+            })
+        };
+        others.iter().for_each(|file| take_in(file, None));
+        self.store().visit(&paths, Care::Whole, MAX_NOTE_BYTES, &begin);
+        if let Some(refusal) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(refusal);
+        }
+        Ok(looked.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Looks at what was noted and at what other processes of ours wrote.
+    fn look_at_news(&self, rules: &Arc<Rules>, call: &Call) -> Result<(), VaultError> {
+        let _turn = lock(&self.looking);
+        let tailed = self.store().tail(call.now)?;
+        if tailed.begun {
+            self.news.miss();
+        }
+        let mut paths = self.news.take();
+        paths.extend(tailed.paths.into_iter().filter(|path| !self.is_as_known(path)));
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let looked = self.look_at(&paths, rules, false, call);
+        if looked.is_err() {
+            // the next call finds them
+            paths.into_iter().for_each(|path| self.news.note(path));
+        }
+        looked
+    }
+
+    /// Tells whether a file is now as it is known, or gone, as `None` says. One that is not is looked at by the next call.
+    pub fn is_known_rightly(&self, path: &VaultPath, known: Option<&Note>) -> bool {
+        let hides = |is_folder| self.rules().is_ok_and(|rules| rules.hide(path, is_folder));
+        let is_right = match (self.store().stat(path), known) {
+            (Ok(stat), Some(note)) => stat.same_state(&note.stat) && !hides(false),
+            (Ok(stat), None) => hides(stat.kind == EntryKind::Folder),
+            (Err(VaultError::NotFound { .. }), known) => known.is_none(),
+            (Err(_), _) => false,
+        };
+        if !is_right {
+            self.news.note(path.clone());
+        }
+        is_right
+    }
+
+    /// Looks at a file that is not what it was known as.
+    pub(crate) fn look_again(&self, path: &VaultPath, call: &Call) -> Result<(), VaultError> {
+        let rules = self.rules()?;
+        let _turn = lock(&self.looking);
+        self.look_at(&BTreeSet::from([path.clone()]), &rules, true, call)
+    }
+
+    /// Tells whether a file that vault processes write, each time as a new one, is still the one that is known.
+    fn is_as_known(&self, path: &VaultPath) -> bool {
+        let known = self.known_catalog();
+        let known = known.notes.get(path).map(|note| &note.stat);
+        known.is_some_and(|known| self.store().stat(path).is_ok_and(|now| now.same_state(known)))
+    }
+
+    /// Looks at each path: what is gone first, so that a folder that has another name now is watched under that one. With
+    /// `anew`, also at what is known as it is.
+    fn look_at(&self, paths: &BTreeSet<VaultPath>, rules: &Rules, anew: bool, call: &Call) -> Result<(), VaultError> {
+        let mut there = Vec::new();
+        for path in paths {
+            match self.store().stat(path) {
+                Ok(stat) if !rules.hide(path, stat.kind == EntryKind::Folder) => there.push((path.clone(), stat)),
+                _ => self.forget(path),
+            }
+        }
+        let mut files = Vec::new();
+        for (path, stat) in there {
+            match stat.kind {
+                EntryKind::File => files.push((path, stat)),
+                EntryKind::Folder => self.enter(&path, rules, &mut files)?,
+                EntryKind::Other => self.forget(&path),
+            }
+        }
+        let (texts, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, _)| has_words(path));
+        let looked = self.read_changed(self.differing(texts, anew), None, call)?;
+        let mut known = lock(&self.known);
+        looked.into_iter().for_each(|look| self.settle(&mut known, look));
+        files.into_iter().for_each(|(path, stat)| known.change().put_file(path, File { stat }));
+        Ok(())
+    }
+
+    /// Leaves out the files that are known as they are, unless all are to be read `anew`.
+    fn differing(&self, files: Vec<(VaultPath, Stat)>, anew: bool) -> Vec<(Difference, Stat)> {
+        let known = self.known_catalog();
+        let is_due = |(path, stat): &(VaultPath, Stat)| anew || !is_still(&known, path, stat);
+        files.into_iter().filter(is_due).map(|(path, stat)| (Difference::at(path, &known), stat)).collect()
+    }
+
+    /// Lists a folder that appeared, or is another one now, with all below it.
+    fn enter(&self, folder: &VaultPath, rules: &Rules, files: &mut Vec<(VaultPath, Stat)>) -> Result<(), VaultError> {
+        if let Some(watch) = self.watch() {
+            watch.end(folder);
+            watch.begin(folder);
+        }
+        let found = self.store().walk_in(folder, &|path, kind| self.is_entered(rules, path, kind))?;
+        let is_gone = |path: &&VaultPath| found.binary_search_by(|(found, _)| found.cmp(path)).is_err();
+        let gone: Vec<VaultPath> = below(&self.known_catalog(), folder).filter(is_gone).cloned().collect();
+        gone.iter().for_each(|path| self.forget(path));
+        let mut known = lock(&self.known);
+        let folders = &mut known.change().folders;
+        folders.insert(folder.clone());
+        for (path, stat) in found {
+            match stat.kind {
+                EntryKind::Folder => drop(folders.insert(path)),
+                EntryKind::File => files.push((path, stat)),
+                EntryKind::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file, or a folder with all below it, out of what is known.
+    fn forget(&self, path: &VaultPath) {
+        let mut known = lock(&self.known);
+        let mut gone: Vec<VaultPath> = below(&known.catalog, path).cloned().collect();
+        gone.push(path.clone());
+        for path in &gone {
+            let is_known = known.catalog.notes.contains_key(path) || known.catalog.files.contains_key(path);
+            if is_known {
+                known.change().remove(path);
+            }
+            if is_known || has_words(path) {
+                self.tell_index(path, None);
+            }
+        }
+        if known.catalog.folders.contains(path) {
+            known.change().folders.retain(|folder| folder != path && !folder.is_in(path));
+            if let Some(watch) = self.watch() {
+                watch.end(path);
+            }
+        }
+    }
+
+    /// Tells what a write of ours made, once anybody keeps count.
+    pub(crate) fn tell(&self, path: &VaultPath, text: &str, document: &Document, stat: Option<Stat>, call: &Call) {
+        let mut known = lock(&self.known);
+        let index = self.index();
+        if known.compared.is_none() && index.is_none() {
+            return;
+        }
+        if let Some(stat) = stat {
+            let note = Arc::new(Note::new(path, stat, Some((text, document)), call.now));
+            known.change().put_note(path.clone(), note.clone());
+            if index.is_some() {
+                let told = Told { note, document: Some(document.clone()), text: text.to_owned() };
+                self.tell_index(path, Some(told));
+            }
+        }
+    }
+
+    /// Called with what is known locked, so that the index hears of changes in their order.
+    fn tell_index(&self, path: &VaultPath, told: Option<Told>) {
+        if let Some(index) = self.index() {
+            index.tell(path, told);
+        }
+    }
+}
+
+impl Known {
+    /// Returns the catalog to be changed. A copy, when somebody reads it at this moment.
+    fn change(&mut self) -> &mut Catalog {
+        Arc::make_mut(&mut self.catalog)
+    }
+
+    /// Puts a note into the catalog, or takes it out, unless the catalog says something else than it did before.
+    fn put(&mut self, difference: &Difference, now: Option<Arc<Note>>) -> bool {
+        let Difference { path, before } = difference;
+        let known = self.catalog.notes.get(path);
+        if known.map(Arc::as_ptr) != before.as_ref().map(Arc::as_ptr) {
+            return false;
+        }
+        match now {
+            Some(note) => self.change().put_note(path.clone(), note),
+            None => self.change().remove(path),
+        }
+        true
+    }
+}
+
+impl Difference {
+    fn at(path: VaultPath, before: &Catalog) -> Difference {
+        Difference { before: before.notes.get(&path).cloned(), path }
+    }
+}
+
+impl Survey {
+    fn note(&mut self, path: VaultPath, stat: Stat, before: &Catalog, seeds: &Seeds) {
+        let known = before.notes.get(&path);
+        match stat.kind {
+            EntryKind::Folder => drop(self.folders.insert(path)),
+            // a pipe or a device that has the name of something known
+            EntryKind::Other if known.is_some() || before.files.contains_key(&path) => {
+                self.gone.push(Difference::at(path, before));
+            }
+            EntryKind::Other => {}
+            EntryKind::File if path.is_note() => match seeds.get(&path).filter(|seed| seed.is_still(&stat)) {
+                Some(_) if known.is_some_and(|known| known.is_still(&stat)) => {}
+                Some(seed) => self.seeded.push((Difference::at(path, before), seed.clone())),
+                None => self.changed.push((Difference::at(path, before), stat)),
+            },
+            EntryKind::File => {
+                let is_known = before.files.get(&path).is_some_and(|file| file.stat == stat);
+                let is_indexed = seeds.get(&path).is_some_and(|seed| seed.is_still(&stat));
+                match has_words(&path) {
+                    true if !is_known && !is_indexed => self.changed.push((Difference::at(path, before), stat)),
+                    _ if !is_known => self.files.push((path, stat)),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// What a look at a file found.
+struct Look {
+    difference: Difference,
+    note: Arc<Note>,
+    told: Option<Told>,
+}
+
+impl Look {
+    /// Describes a note or sheet; one that cannot be read is known by its name.
+    fn of(difference: &Difference, stat: &Stat, visited: Option<Visited<'_>>, tells: bool, now: Timestamp) -> Look {
+        let Difference { path, before } = difference;
+        let stat_now = visited.as_ref().and_then(|visited| visited.stat.clone());
+        let stat = stat_now.unwrap_or_else(|| stat.clone());
+        let text = visited.and_then(|visited| std::str::from_utf8(visited.bytes).ok());
+        let document = text.filter(|_| path.is_note()).map(vault_markdown::parse);
+        let note = Arc::new(Note::new(path, stat, text.zip(document.as_ref()), now));
+        let told = || Told { note: note.clone(), document, text: text.unwrap_or_default().to_owned() };
+        let difference = Difference { path: path.clone(), before: before.clone() };
+        Look { difference, told: tells.then(told), note }
+    }
+}
+
+/// Tells whether a file is searched, be it by its name only.
+pub(crate) fn has_words(path: &VaultPath) -> bool {
+    matches!(path.kind(), FileKind::Note | FileKind::Sheet)
+}
+
+fn is_still(catalog: &Catalog, path: &VaultPath, stat: &Stat) -> bool {
+    catalog.notes.get(path).is_some_and(|note| note.is_still(stat))
+}
+
+/// Returns the notes and files that lie in `folder`, at any depth.
+fn below<'a>(catalog: &'a Catalog, folder: &'a VaultPath) -> impl Iterator<Item = &'a VaultPath> {
+    let notes = catalog.notes.range(folder..).map(|(path, _)| path);
+    let files = catalog.files.range(folder..).map(|(path, _)| path);
+    // between a folder and what lies in it there may be names that go on otherwise, e.g. `a.md` and `a-b.md`
+    let begins = |path: &&VaultPath| path.as_str().starts_with(folder.as_str());
+    notes.take_while(begins).chain(files.take_while(begins)).filter(|path| path.is_in(folder))
+}

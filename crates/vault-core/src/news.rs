@@ -1,0 +1,108 @@
+//! What other programs changed since anybody looked: a watcher notes it, the next call takes it.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::limits::MAX_NEWS;
+use crate::path::VaultPath;
+
+/// Watches folders on behalf of a vault, and notes in its [`News`] what happens there.
+pub trait Watch: Send + Sync {
+    /// Watches one folder from now on, but not those below it.
+    fn begin(&self, folder: &VaultPath);
+    /// No longer watches a folder and those below it: they are gone, or have other names.
+    fn end(&self, folder: &VaultPath);
+}
+
+/// How what is known of a vault keeps up with the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keeping {
+    /// Nobody follows the disk: each call compares everything.
+    #[default]
+    Nobody,
+    /// Somebody has begun to, or does so from time to time: between, what is known may be a little old.
+    Behind,
+    /// All that happens is noted here at once.
+    Watched,
+}
+
+/// Paths to look at again.
+#[derive(Debug, Default)]
+pub struct News(Mutex<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    keeping: Keeping,
+    paths: BTreeSet<VaultPath>,
+    /// Counts how often something was missed.
+    misses: u64,
+}
+
+/// What was missed up to a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misses(u64);
+
+impl News {
+    /// Notes that something happened at `path`, whatever it was.
+    pub fn note(&self, path: VaultPath) {
+        let mut noted = self.lock();
+        if noted.keeping == Keeping::Watched && noted.paths.len() >= MAX_NEWS {
+            // cheaper to compare everything
+            noted.miss();
+        }
+        noted.paths.insert(path);
+    }
+
+    /// Notes that anything may have happened anywhere.
+    pub fn miss(&self) {
+        self.lock().miss();
+    }
+
+    /// Says that somebody follows the disk, and has yet to compare everything. Returns what [`News::watched`] takes
+    /// afterwards.
+    pub fn begin(&self) -> Misses {
+        let mut noted = self.lock();
+        noted.keeping = Keeping::Behind;
+        Misses(noted.misses)
+    }
+
+    /// Says that everything was compared since [`News::begin`], and that all that happens is noted. `false` when
+    /// something was missed meanwhile.
+    pub fn watched(&self, since: Misses) -> bool {
+        let mut noted = self.lock();
+        let is_complete = noted.misses == since.0;
+        if is_complete {
+            noted.keeping = Keeping::Watched;
+        }
+        is_complete
+    }
+
+    /// Tells how the disk is followed.
+    pub fn keeping(&self) -> Keeping {
+        self.lock().keeping
+    }
+
+    /// Tells whether there is anything to look at.
+    pub fn is_empty(&self) -> bool {
+        self.lock().paths.is_empty()
+    }
+
+    /// Hands over what was noted.
+    pub(crate) fn take(&self) -> BTreeSet<VaultPath> {
+        std::mem::take(&mut self.lock().paths)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Noted> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Noted {
+    fn miss(&mut self) {
+        self.misses += 1;
+        self.paths.clear();
+        if self.keeping == Keeping::Watched {
+            self.keeping = Keeping::Behind;
+        }
+    }
+}

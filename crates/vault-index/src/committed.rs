@@ -1,0 +1,216 @@
+//! The index on disk: opening it, noticing that another process wrote it, writing it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::indexer::{IndexWriter, IndexWriterOptions};
+use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentDeserializer};
+use tantivy::schema::{IndexRecordOption, OwnedValue};
+use tantivy::{DocAddress, DocId, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, TantivyError, Term};
+use vault_core::VaultPath;
+use vault_core::catalog::Note;
+use vault_core::index::Told;
+
+use crate::fields::{self, Fields};
+use crate::limits::{BATCH_BYTES, BUILD_THREAD_BYTES, INDEX_VERSION, MAX_BUILD_THREADS};
+
+/// An index on disk, opened.
+pub(crate) struct Committed {
+    pub(crate) fields: Arc<Fields>,
+    index: Index,
+    reader: IndexReader,
+    folder: PathBuf,
+    /// State of the file that names the parts of the index, when they were opened.
+    seen: Option<FileState>,
+}
+
+/// What tells one state of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileState {
+    modified: Option<std::time::SystemTime>,
+    size: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+/// The right to write the index; one process has it at a time.
+pub(crate) struct Writer {
+    writer: IndexWriter,
+    fields: Arc<Fields>,
+}
+
+/// Returns the folder of the index among what this machine keeps of a vault.
+pub(crate) fn folder(cache: &Path) -> PathBuf {
+    cache.join(format!("search-{INDEX_VERSION}"))
+}
+
+impl Committed {
+    /// Opens the index in `folder`; `None` when there is none.
+    pub(crate) fn open(folder: &Path) -> tantivy::Result<Option<Committed>> {
+        if !folder.join(META).exists() {
+            return Ok(None);
+        }
+        let seen = state(folder);
+        let mut index = Index::open_in_dir(folder)?;
+        let fields = Fields::new();
+        if index.schema() != fields.schema {
+            return Err(TantivyError::SchemaError("the fields are not ours".into()));
+        }
+        index.set_tokenizers(fields::tokenizers());
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Some(Committed { fields: Arc::new(fields), index, reader, folder: folder.to_owned(), seen }))
+    }
+
+    /// Opens the index in `folder`, and makes an empty one first when there is none that can be opened.
+    pub(crate) fn open_or_create(folder: &Path) -> tantivy::Result<Committed> {
+        if let Ok(Some(committed)) = Committed::open(folder) {
+            return Ok(committed);
+        }
+        let parent = folder.parent().unwrap_or(folder);
+        make_private_folder(parent)?;
+        // one process at a time clears away what cannot be opened
+        let lock = fs::File::options().create(true).append(true).open(parent.join("lock"))?;
+        lock.lock()?;
+        if let Ok(Some(committed)) = Committed::open(folder) {
+            return Ok(committed);
+        }
+        clear(folder)?;
+        make_private_folder(folder)?;
+        Index::builder().schema(Fields::new().schema).tokenizers(fields::tokenizers()).create_in_dir(folder)?;
+        Committed::open(folder)?.ok_or_else(|| TantivyError::SystemError("a new index is gone".into()))
+    }
+
+    /// Opens what another process has written since, and tells whether there was anything.
+    pub(crate) fn refresh(&mut self) -> tantivy::Result<bool> {
+        let now = state(&self.folder);
+        if now == self.seen {
+            return Ok(false);
+        }
+        self.reader.reload()?;
+        self.seen = now;
+        Ok(true)
+    }
+
+    pub(crate) fn searcher(&self) -> Searcher {
+        self.reader.searcher()
+    }
+
+    /// Takes the right to write; `None` while another process has it.
+    pub(crate) fn writer(&self, is_bulk: bool) -> tantivy::Result<Option<Writer>> {
+        let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(MAX_BUILD_THREADS));
+        let (n_threads, bytes) = if is_bulk { (n_threads, BUILD_THREAD_BYTES) } else { (1, BATCH_BYTES) };
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(n_threads)
+            .memory_budget_per_thread(bytes)
+            .num_merge_threads(1)
+            .build();
+        match self.index.writer_with_options(options) {
+            Ok(writer) => Ok(Some(Writer { writer, fields: self.fields.clone() })),
+            Err(TantivyError::LockFailure(tantivy::directory::error::LockError::LockBusy, _)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The file by which an index is found.
+const META: &str = "meta.json";
+
+fn state(folder: &Path) -> Option<FileState> {
+    let stat = fs::metadata(folder.join(META)).ok()?;
+    Some(FileState {
+        modified: stat.modified().ok(),
+        size: stat.len(),
+        #[cfg(unix)]
+        inode: std::os::unix::fs::MetadataExt::ino(&stat),
+    })
+}
+
+/// Removes an index that cannot be used.
+pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn make_private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+impl Writer {
+    /// Adds a file that the index does not have.
+    pub(crate) fn add(&self, path: &VaultPath, told: &Told) -> tantivy::Result<()> {
+        self.writer.add_document(self.fields.document(path, told)).map(drop)
+    }
+
+    /// Takes a file out of the index.
+    pub(crate) fn remove(&self, path: &VaultPath) {
+        self.writer.delete_term(Term::from_field_text(self.fields.path, path.as_str()));
+    }
+
+    /// Makes it durable and seen by others, and waits until the index is tidy.
+    pub(crate) fn commit(mut self) -> tantivy::Result<()> {
+        self.writer.commit()?;
+        self.writer.wait_merging_threads()
+    }
+}
+
+/// Returns the files of a segment that have this path; at most one is not deleted.
+pub(crate) fn at_path(
+    searcher: &Searcher,
+    segment: usize,
+    fields: &Fields,
+    path: &VaultPath,
+) -> tantivy::Result<Option<DocId>> {
+    let reader = searcher.segment_reader(segment as u32);
+    let paths = reader.inverted_index(fields.path)?;
+    let Some(info) = paths.terms().get(path.as_str())? else { return Ok(None) };
+    let mut postings = paths.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
+    let mut doc = postings.doc();
+    while doc != TERMINATED && reader.is_deleted(doc) {
+        doc = postings.advance();
+    }
+    Ok((doc != TERMINATED).then_some(doc))
+}
+
+/// Returns what the index keeps of a file.
+pub(crate) fn row(searcher: &Searcher, at: DocAddress) -> tantivy::Result<(VaultPath, Arc<Note>)> {
+    unpacked(searcher.doc::<Row>(at)?)
+}
+
+/// Returns what the index keeps of all files.
+pub(crate) fn rows(searcher: &Searcher) -> tantivy::Result<Vec<(VaultPath, Arc<Note>)>> {
+    let mut rows = Vec::with_capacity(searcher.num_docs() as usize);
+    for segment in searcher.segment_readers() {
+        let store = segment.get_store_reader(1)?;
+        for row in store.iter::<Row>(segment.alive_bitset()) {
+            rows.push(unpacked(row?)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn unpacked(row: Row) -> tantivy::Result<(VaultPath, Arc<Note>)> {
+    fields::unpack(&row.0).ok_or_else(|| TantivyError::InternalError("a row of the index cannot be read".into()))
+}
+
+/// The one field that the index stores.
+struct Row(Vec<u8>);
+
+impl DocumentDeserialize for Row {
+    fn deserialize<'de, D: DocumentDeserializer<'de>>(mut deserializer: D) -> Result<Row, DeserializeError> {
+        let mut row = Row(vec![]);
+        while let Some((_, value)) = deserializer.next_field::<OwnedValue>()? {
+            if let OwnedValue::Bytes(bytes) = value {
+                row.0 = bytes;
+            }
+        }
+        Ok(row)
+    }
+}

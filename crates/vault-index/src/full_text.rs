@@ -1,0 +1,367 @@
+//! The full-text index of a vault: what is on disk, and over it what changed since.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tantivy::{DocAddress, DocId, Searcher};
+use vault_core::catalog::Note;
+use vault_core::index::{Found, Hit, Progress, Question, SearchIndex, Told, lacks_some};
+use vault_core::search::{N_FIELDS, Query, Weights};
+use vault_core::{Call, VaultError, VaultPath};
+
+use crate::best::Best;
+use crate::committed::{self, Committed, Writer, row, rows};
+use crate::fields::Fields;
+use crate::limits::MAX_OVERLAY;
+use crate::overlay::{Entries, Overlay, Pending};
+use crate::segment::Hunt;
+
+/// The words of a vault's notes and sheets.
+pub struct FullText {
+    folder: PathBuf,
+    state: Mutex<State>,
+    /// Signalled when there is something to write, or to stop.
+    changed: Condvar,
+    progress: Mutex<Option<Progress>>,
+    n_done: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    committed: Option<Committed>,
+    overlay: Overlay,
+    /// More changed than is kept in memory: search does not know everything until everything was compared.
+    lags: bool,
+    /// Counts how often that came about.
+    n_lags: u64,
+    /// Since when something waits for a batch, and when the last of it came.
+    waiting: Option<(Instant, Instant)>,
+}
+
+impl State {
+    fn lag(&mut self) {
+        self.lags = true;
+        self.n_lags += 1;
+        self.overlay = Overlay::default();
+    }
+}
+
+/// What one search looks at.
+struct Snapshot {
+    searcher: Searcher,
+    fields: Arc<Fields>,
+    overlay: Overlay,
+}
+
+/// Where a hit is.
+pub(crate) enum Place {
+    /// In the index: segment and number in there.
+    Committed(usize, DocId),
+    /// In memory.
+    Pending(VaultPath, Arc<Note>),
+}
+
+impl FullText {
+    /// Makes the index whose folder lies in `cache`, the folder where this machine keeps what can be made again of a
+    /// vault. Nothing is opened before it is needed, and nothing made.
+    pub fn new(cache: &Path) -> FullText {
+        FullText {
+            folder: committed::folder(cache),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            progress: Mutex::default(),
+            n_done: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a look at everything, as it is at this moment; `None` when that is not everything there is.
+    fn snapshot(&self) -> tantivy::Result<Option<Snapshot>> {
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        if state.lags {
+            return Ok(None);
+        }
+        let overlay = state.overlay.clone();
+        let snapshot = |committed: &Committed| Snapshot {
+            searcher: committed.searcher(),
+            fields: committed.fields.clone(),
+            overlay,
+        };
+        // one without files has never been written, or costs nothing to do without
+        Ok(state.committed.as_ref().map(snapshot).filter(|snapshot| snapshot.searcher.num_docs() > 0))
+    }
+
+    /// Opens what another process wrote.
+    fn refresh(&self, state: &mut State) -> tantivy::Result<()> {
+        let State { committed, overlay, .. } = state;
+        let is_news = match committed {
+            Some(known) => known.refresh()?,
+            None => {
+                *committed = Committed::open(&self.folder)?;
+                committed.is_some()
+            }
+        };
+        match committed {
+            Some(committed) if is_news => overlay.settle(&committed.searcher(), &committed.fields),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives up an index that cannot be read. The next one who writes makes it anew.
+    fn give_up(&self) {
+        let mut state = self.lock();
+        state.committed = None;
+        state.lag();
+        let _ = committed::clear(&self.folder);
+        self.changed.notify_all();
+    }
+
+    /// Runs `work` on the index; whatever goes wrong in there is a damaged index, not a failed call.
+    fn guarded<T>(&self, work: impl FnOnce() -> tantivy::Result<T>) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(Ok(done)) => Some(done),
+            Ok(Err(_)) | Err(_) => {
+                self.give_up();
+                None
+            }
+        }
+    }
+
+    /// Tells whether there is an index on disk.
+    pub(crate) fn is_open(&self) -> bool {
+        self.lock().committed.is_some()
+    }
+
+    /// Returns how many files are in the index on disk.
+    pub(crate) fn n_files(&self) -> usize {
+        self.lock().committed.as_ref().map_or(0, |committed| committed.searcher().num_docs() as usize)
+    }
+
+    /// Forgets the index and removes it from the disk, so that it is made anew.
+    pub fn clear(&self) {
+        self.give_up();
+    }
+
+    /// Says that everything is about to be compared. Returns what [`FullText::compared`] takes afterwards.
+    pub(crate) fn comparing(&self) -> u64 {
+        self.lock().n_lags
+    }
+
+    /// Says that everything was compared, and that what changed is in the index or in memory. `false` when too much
+    /// changed meanwhile.
+    pub(crate) fn compared(&self, since: u64) -> bool {
+        let mut state = self.lock();
+        let is_complete = state.n_lags == since;
+        state.lags &= !is_complete;
+        is_complete
+    }
+
+    /// Takes the right to write the index from what is read of the vault. `None` while another process has it.
+    pub(crate) fn begin_bulk(&self) -> tantivy::Result<Option<Writer>> {
+        let mut state = self.lock();
+        if state.committed.as_ref().is_none_or(|_| !self.folder.exists()) {
+            state.committed = Some(Committed::open_or_create(&self.folder)?);
+        }
+        let writer = state.committed.as_ref().map(|committed| committed.writer(true)).transpose()?.flatten();
+        if writer.is_some() {
+            self.refresh(&mut state)?;
+        }
+        Ok(writer)
+    }
+
+    /// Makes what was written in bulk what is searched.
+    pub(crate) fn end_bulk(&self, writer: Writer) -> tantivy::Result<()> {
+        writer.commit()?;
+        self.refresh(&mut self.lock())
+    }
+
+    /// Writes what waits in memory. `false` while another process writes.
+    ///
+    /// Only what `is_present` says of the disk at this moment is written, so that no older state ever follows a newer
+    /// one that another process wrote.
+    pub(crate) fn write_batch(&self, is_present: &IsPresent) -> tantivy::Result<bool> {
+        let mut state = self.lock();
+        let committed = match state.committed.take() {
+            Some(committed) => committed,
+            None => Committed::open_or_create(&self.folder)?,
+        };
+        let writer = committed.writer(false);
+        state.committed = Some(committed);
+        let Some(writer) = writer? else { return Ok(false) };
+        // the last one who wrote may have taken all of it in
+        self.refresh(&mut state)?;
+        let entries = state.overlay.entries();
+        state.waiting = None;
+        drop(state);
+        if entries.is_empty() {
+            return Ok(true);
+        }
+        put_all(&writer, &entries, is_present)?;
+        writer.commit()?;
+        self.refresh(&mut self.lock())?;
+        Ok(true)
+    }
+
+    /// Returns how many changed files wait for a batch, since when, and since when none came.
+    pub(crate) fn waiting(&self) -> Option<(usize, Duration, Duration)> {
+        let state = self.lock();
+        let (first, last) = state.waiting?;
+        (state.overlay.len() > 0).then(|| (state.overlay.len(), first.elapsed(), last.elapsed()))
+    }
+
+    /// Waits until something changes, or for that long.
+    pub(crate) fn wait(&self, time: Duration) {
+        let state = self.lock();
+        if !self.stopped.load(Ordering::Acquire) {
+            let _waited = self.changed.wait_timeout(state, time);
+        }
+    }
+
+    /// Wakes whoever waits.
+    pub(crate) fn wake(&self) {
+        let _state = self.lock();
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    /// Says how many files are to be read for the first index; `None` when it is there.
+    pub(crate) fn expect(&self, total: Option<usize>) {
+        self.n_done.store(0, Ordering::Relaxed);
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *progress = total.map(|total| Progress { done: 0, total });
+    }
+
+    pub(crate) fn count_one(&self) -> usize {
+        self.n_done.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+impl SearchIndex for FullText {
+    fn known(&self) -> Vec<(VaultPath, Arc<Note>)> {
+        let searcher = || -> tantivy::Result<Option<Searcher>> {
+            let mut state = self.lock();
+            self.refresh(&mut state)?;
+            Ok(state.committed.as_ref().map(Committed::searcher))
+        };
+        // read with the index unlocked: searches go on meanwhile
+        let known = self.guarded(|| searcher()?.as_ref().map(rows).transpose());
+        known.flatten().unwrap_or_default()
+    }
+
+    fn tell(&self, path: &VaultPath, now: Option<Told>) {
+        let mut state = self.lock();
+        let now_is = Instant::now();
+        let first = state.waiting.map_or(now_is, |(first, _)| first);
+        state.waiting = Some((first, now_is));
+        if state.overlay.len() >= MAX_OVERLAY {
+            state.lag();
+        }
+        let State { committed, overlay, .. } = &mut *state;
+        let searcher = committed.as_ref().map(|committed| (committed.searcher(), committed.fields.clone()));
+        let index = searcher.as_ref().map(|(searcher, fields)| (searcher, &**fields));
+        let is_damaged = overlay.put(path, now, index).is_err();
+        self.changed.notify_all();
+        drop(state);
+        if is_damaged {
+            self.give_up();
+        }
+    }
+
+    fn search(&self, question: &Question, call: &Call) -> Result<Option<Found>, VaultError> {
+        call.check()?;
+        let answer = self.guarded(|| match self.snapshot()? {
+            Some(snapshot) => snapshot.search(question).map(Some),
+            None => Ok(None),
+        });
+        Ok(answer.flatten())
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        let progress = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.map(|progress| Progress { done: self.n_done.load(Ordering::Relaxed), ..progress })
+    }
+}
+
+/// Tells whether a file is in this state, or is gone.
+pub(crate) type IsPresent<'a> = dyn Fn(&VaultPath, Option<&Note>) -> bool + 'a;
+
+fn put_all(writer: &Writer, entries: &Entries, is_present: &IsPresent) -> tantivy::Result<()> {
+    let note = |pending: &Option<Arc<Pending>>| pending.as_ref().map(|pending| pending.told.note.clone());
+    for (path, pending) in entries.iter().filter(|(path, pending)| is_present(path, note(pending).as_deref())) {
+        writer.remove(path);
+        if let Some(pending) = pending {
+            writer.add(path, &pending.told)?;
+        }
+    }
+    Ok(())
+}
+
+impl Snapshot {
+    /// Answers with all words, or with the best that have some.
+    fn search(&self, question: &Question) -> tantivy::Result<Found> {
+        if !question.takes_any() {
+            let (hits, _) = self.hits(question, question.query, false)?;
+            if !question.falls_back(&hits) {
+                return Ok(Found { hits, partial: false });
+            }
+        }
+        let (hits, weights) = self.hits(question, &question.query.loosened(), true)?;
+        Ok(Found { partial: question.partial || lacks_some(&weights, &hits), hits })
+    }
+
+    fn hits(&self, question: &Question, query: &Query, any: bool) -> tantivy::Result<(Vec<Hit>, Weights)> {
+        let nothing_masked = Default::default();
+        let segments = self.searcher.segment_readers();
+        let begin = |(number, segment)| {
+            let masked = self.overlay.masked(number).unwrap_or(&nothing_masked);
+            Hunt::begin(segment, &self.fields, query, masked)
+        };
+        let hunts: Vec<Hunt> = segments.iter().enumerate().map(begin).collect::<Result<_, _>>()?;
+        let weights = self.weights(query, &hunts);
+        let mut best = Best::new(question.at_most, question.after);
+        for (number, hunt) in hunts.iter().enumerate() {
+            hunt.run(question, query, any, &weights, &mut best, number)?;
+        }
+        let pending = |path: &VaultPath, note: &Arc<Note>| Place::Pending(path.clone(), note.clone());
+        self.overlay.offer(question, query, any, &weights, &mut best, pending);
+        let hit = |(rank, place)| match place {
+            Place::Pending(path, note) => Ok(Hit { rank, path, note }),
+            Place::Committed(segment, doc) => {
+                let (path, note) = row(&self.searcher, DocAddress::new(segment as u32, doc))?;
+                Ok(Hit { rank, path, note })
+            }
+        };
+        let hits = best.into_sorted().map(hit).collect::<tantivy::Result<_>>()?;
+        Ok((hits, weights))
+    }
+
+    fn weights(&self, query: &Query, hunts: &[Hunt]) -> Weights {
+        let mut n_docs = self.searcher.num_docs().saturating_sub(self.overlay.n_masked());
+        let mut n_terms = [0; N_FIELDS];
+        let mut by_unit = vec![0; query.wanted.len() + query.optional.len()];
+        for hunt in hunts {
+            n_terms.iter_mut().zip(hunt.n_terms()).for_each(|(sum, n)| *sum += n);
+            by_unit.iter_mut().zip(hunt.n_docs_by_unit()).for_each(|(sum, n)| *sum += n);
+        }
+        self.overlay.add_sizes(&mut n_docs, &mut n_terms);
+        self.overlay.add_frequencies(query, &mut by_unit);
+        Weights::of(&by_unit, n_docs, &n_terms)
+    }
+}

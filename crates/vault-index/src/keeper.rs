@@ -1,0 +1,165 @@
+//! Keeping the index: a thread that compares, watches, and writes batches, never in a call's way.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use vault_core::index::{SearchIndex, Told};
+use vault_core::news::Keeping;
+use vault_core::{Call, Seeds, Vault, VaultError, VaultPath};
+
+use crate::full_text::FullText;
+use crate::limits::{FULL_OVERLAY, LOCK_PAUSE, LONGEST_WAIT, MIN_BULK, POLL_PAUSE, QUIET};
+use crate::watch::Folders;
+
+/// Keeps the index of a vault until it is dropped.
+pub struct Keeper {
+    index: Arc<FullText>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Lets an index answer the vault's searches, and begins to keep it: on a thread of its own, so that this returns at
+    /// once.
+    pub fn start(vault: &Arc<Vault>) -> Keeper {
+        let index = attach(vault);
+        let (kept, at) = (index.clone(), Arc::downgrade(vault));
+        // What others change from now on is noted before anybody asks.
+        let begun = vault.news().begin();
+        let _ = begun;
+        let work = move || {
+            let woken = kept.clone();
+            let Some(vault) = at.upgrade() else { return };
+            let folders =
+                Arc::new(Folders::new(&vault, vault.store().root().unwrap_or(Path::new("")), move || woken.wake()));
+            vault.use_watch(folders.clone());
+            drop(vault);
+            while let (Some(vault), false) = (at.upgrade(), kept.is_stopped()) {
+                turn(&vault, &kept, &folders);
+            }
+        };
+        let thread = thread::Builder::new().name("index".into()).spawn(work);
+        Keeper { index, thread: thread.ok() }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.index.stop();
+        if let Some(thread) = self.thread.take() {
+            // A batch that is being written is not waited for: the index is whole without it.
+            drop(thread);
+        }
+    }
+}
+
+/// Lets an index answer the vault's searches, without keeping it: what changed is found by comparing everything, at
+/// each search.
+pub fn attach(vault: &Vault) -> Arc<FullText> {
+    let index = Arc::new(FullText::new(vault.store().cache_folder().unwrap_or(Path::new(""))));
+    vault.use_index(index.clone());
+    index
+}
+
+/// Brings the index of a vault up to date, on disk. `progress` hears how many files of how many were read. Returns how
+/// many files there are.
+pub fn build(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<usize, VaultError> {
+    update(vault, index, 1, progress)?;
+    Ok(index.n_files())
+}
+
+/// Compares when that is due, else waits for something to do.
+fn turn(vault: &Vault, index: &FullText, folders: &Folders) {
+    if vault.news().keeping() != Keeping::Watched {
+        if compare(vault, index, folders).is_err() {
+            // The vault's folder is gone, or cannot be read: calls say so.
+            index.wait(POLL_PAUSE);
+        }
+        if !folders.is_watching() {
+            write_when_due(vault, index);
+            index.wait(POLL_PAUSE);
+        }
+        return;
+    }
+    index.wait(QUIET);
+    if !vault.news().is_empty() {
+        let _ = vault.freshen(&call());
+    }
+    write_when_due(vault, index);
+}
+
+fn call() -> Call {
+    Call::begin("vault")
+}
+
+fn compare(vault: &Vault, index: &FullText, folders: &Folders) -> Result<(), VaultError> {
+    let (missed, lagged) = (vault.news().begin(), index.comparing());
+    update(vault, index, MIN_BULK, &|_, _| ())?;
+    if index.compared(lagged) && folders.is_watching() {
+        vault.news().watched(missed);
+    }
+    Ok(())
+}
+
+/// Writes a batch when nothing has changed for a while, or when much has.
+fn write_when_due(vault: &Vault, index: &FullText) {
+    let Some((n_waiting, longest, quiet)) = index.waiting() else { return };
+    if n_waiting >= FULL_OVERLAY || quiet >= QUIET || longest >= LONGEST_WAIT {
+        // Another process that writes takes in the same changes.
+        let _ = index.write_batch(&|path, note| vault.is_known_rightly(path, note));
+    }
+}
+
+/// Brings the index up to date with the vault: walks it, and reads what changed. `least` changes and more are written
+/// at once, fewer wait in memory. `progress` hears how many files of how many were read.
+pub(crate) fn update(
+    vault: &Vault,
+    index: &FullText,
+    least: usize,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<(), VaultError> {
+    loop {
+        let known: Seeds = index.known().into_iter().collect();
+        let has: HashSet<VaultPath> = known.keys().cloned().collect();
+        let survey = vault.survey(known, &call())?;
+        let n_changed = survey.n_changed();
+        if n_changed + survey.n_gone() < least && index.is_open() {
+            return vault.adopt(survey, None, &call());
+        }
+        index.expect(Some(n_changed));
+        let Some(bulk) = take_turn(index)? else { continue };
+        let write = |path: &VaultPath, told: Told| {
+            if has.contains(path) {
+                bulk.remove(path);
+            }
+            // An index that cannot be written is found out when it is committed.
+            let _ = bulk.add(path, &told);
+            progress(index.count_one(), n_changed);
+        };
+        survey.gone().for_each(|path| bulk.remove(path));
+        let adopted = vault.adopt(survey, Some(&write), &call());
+        let ended = adopted.and_then(|()| index.end_bulk(bulk).map_err(unwritable));
+        index.expect(None);
+        return ended;
+    }
+}
+
+/// Waits for the right to write. `None` when another process wrote the index meanwhile, so that all must be compared
+/// again.
+fn take_turn(index: &FullText) -> Result<Option<crate::committed::Writer>, VaultError> {
+    let mut has_waited = false;
+    while !index.is_stopped() {
+        match index.begin_bulk().map_err(unwritable)? {
+            Some(_) if has_waited => return Ok(None),
+            Some(writer) => return Ok(Some(writer)),
+            None => has_waited = true,
+        }
+        thread::sleep(LOCK_PAUSE);
+    }
+    Err(VaultError::Timeout)
+}
+
+fn unwritable(error: tantivy::TantivyError) -> VaultError {
+    VaultError::Io { doing: "writing the search index".into(), source: std::io::Error::other(error) }
+}

@@ -1,0 +1,309 @@
+//! The full-text index beside the slow, obvious search: same notes, whatever was written, by whom, and however processes
+//! ended.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use vault_core::ops::{CreateNote, EditNote, ListNotes, ReadNote, SearchNotes, SearchNotesResponse};
+use vault_core::{Call, Operation, Store, Vault};
+use vault_index::Keeper;
+
+/// A folder with notes, and where its index lies.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::create_dir(place.folder()).unwrap();
+        place
+    }
+
+    fn folder(&self) -> std::path::PathBuf {
+        self.0.path().join("vault")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let file = self.folder().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+
+    /// A process of its own: a vault with an index that is kept.
+    fn process(&self) -> Process {
+        let store = Store::open(&self.folder()).unwrap().with_cache_folder(&self.0.path().join("cache"));
+        let vault = Arc::new(Vault::on(store));
+        let keeper = Keeper::start(&vault);
+        Process { vault, _keeper: keeper }
+    }
+
+    /// The slow, obvious search.
+    fn scan(&self, query: &str) -> BTreeSet<String> {
+        paths(&search(&Vault::open(&self.folder()).unwrap(), query))
+    }
+}
+
+struct Process {
+    vault: Arc<Vault>,
+    _keeper: Keeper,
+}
+
+impl Process {
+    fn search(&self, query: &str) -> SearchNotesResponse {
+        search(&self.vault, query)
+    }
+
+    /// Waits until the index answers, and knows of everything.
+    fn ready(self) -> Process {
+        until(|| {
+            let answer = self.search("anything");
+            (answer.indexing, answer.stale) == (None, None)
+        });
+        self
+    }
+}
+
+fn call() -> Call {
+    Call { max_answer_chars: usize::MAX, ..Call::begin("test") }
+}
+
+fn search(vault: &Vault, query: &str) -> SearchNotesResponse {
+    SearchNotes { limit: 199, ..SearchNotes::new(query) }.run(vault, &call()).unwrap()
+}
+
+fn paths(answer: &SearchNotesResponse) -> BTreeSet<String> {
+    answer.results.iter().map(|row| row.path.clone()).collect()
+}
+
+/// Waits for what another thread does, but not for ever.
+fn until(done: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "nothing came of it");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+const WORDS: [&str; 10] =
+    ["fern", "ferns", "moss", "snake_case", "検索", "検索中", "café", "v1.2", "the", "#green/wild"];
+
+fn text() -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS.to_vec());
+    (prop::collection::vec(word, 0..6), any::<bool>()).prop_map(|(words, archived)| {
+        let header = if archived { "---\narchived: true\ntags: [x]\n---\n" } else { "" };
+        format!("{header}{}\n", words.join(" "))
+    })
+}
+
+fn query() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "fern",
+        "ferns",
+        "moss",
+        "case",
+        "snake_case",
+        "検索",
+        "索中",
+        "検",
+        "cafe",
+        "1.2",
+        "\"fern moss\"",
+        "-moss",
+        "fer*",
+        "tag:green",
+        "-tag:green",
+        "path:a/",
+        "path:1",
+        "the",
+        "absent",
+        "\"ferns\"",
+    ]);
+    prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.join(" "))
+}
+
+/// What happens to a vault.
+#[derive(Debug, Clone)]
+enum Step {
+    Save(usize, String),
+    Remove(usize),
+    Move(usize, usize),
+    /// The process ends, and another one begins.
+    Restart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0usize..8, text()).prop_map(|(file, text)| Step::Save(file, text)),
+        1 => (0usize..8).prop_map(Step::Remove),
+        1 => (0usize..8, 0usize..8).prop_map(|(from, to)| Step::Move(from, to)),
+        1 => Just(Step::Restart),
+    ]
+}
+
+fn file(number: usize) -> String {
+    format!("{}/note {number}.md", if number.is_multiple_of(2) { "a" } else { "b/c" })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_index_finds_what_the_scan_finds(
+        notes in prop::collection::vec(text(), 1..8),
+        steps in prop::collection::vec(step(), 0..8),
+        queries in prop::collection::vec(query(), 1..6),
+    ) {
+        let place = Place::new();
+        notes.iter().enumerate().for_each(|(number, text)| place.write(&file(number), text));
+        let mut process = place.process().ready();
+        for step in steps {
+            match step {
+                Step::Save(number, text) => place.write(&file(number), &text),
+                Step::Remove(number) => drop(fs::remove_file(place.folder().join(file(number)))),
+                Step::Move(from, to) => {
+                    let [from, to] = [from, to].map(|number| place.folder().join(file(number)));
+                    fs::create_dir_all(to.parent().unwrap()).unwrap();
+                    drop(fs::rename(from, to));
+                }
+                Step::Restart => process = place.process().ready(),
+            }
+        }
+        for query in &queries {
+            let expected = place.scan(query);
+            // the system tells of changes a moment later
+            let begin = Instant::now();
+            while paths(&process.search(query)) != expected && begin.elapsed() < Duration::from_secs(10) {
+                std::thread::yield_now();
+            }
+            prop_assert_eq!(paths(&process.search(query)), expected, "{}", query);
+        }
+    }
+}
+
+#[test]
+fn own_writes_are_found_by_the_next_search() {
+    let place = Place::new();
+    place.write("a.md", "first\n");
+    let process = place.process().ready();
+    for number in 0..50 {
+        let word = format!("word{number}x");
+        let made =
+            CreateNote::new(&format!("N{number}"), &format!("{word} here\n")).run(&process.vault, &call()).unwrap();
+        assert_eq!(paths(&process.search(&word)), BTreeSet::from([made.path.clone()]));
+        let edit = EditNote {
+            path: made.path.clone(),
+            old_string: word.clone(),
+            new_string: format!("other{number}x"),
+            version: Some(made.version.to_string()),
+            ..EditNote::default()
+        };
+        edit.run(&process.vault, &call()).unwrap();
+        assert!(paths(&process.search(&word)).is_empty(), "{word}");
+        assert_eq!(paths(&process.search(&format!("other{number}x"))), BTreeSet::from([made.path]));
+    }
+}
+
+#[test]
+fn writes_of_another_process_are_found_by_the_next_search() {
+    let place = Place::new();
+    place.write("a.md", "first\n");
+    let (one, other) = (place.process().ready(), place.process().ready());
+    for number in 0..20 {
+        let (writer, reader) = if number % 2 == 0 { (&one, &other) } else { (&other, &one) };
+        let word = format!("word{number}x");
+        let made = CreateNote::new(&format!("N{number}"), &word).run(&writer.vault, &call()).unwrap();
+        assert_eq!(paths(&reader.search(&word)), BTreeSet::from([made.path]), "{number}");
+    }
+}
+
+#[test]
+fn what_other_programs_do_is_found_soon_and_nothing_leads_to_a_file_that_is_gone() {
+    let place = Place::new();
+    place.write("a/one.md", "walrus\n");
+    place.write("a/deep/two.md", "walrus\n");
+    let process = place.process().ready();
+    place.write("new/deeper/three.md", "walrus\n");
+    until(|| process.search("walrus").results.len() == 3);
+    fs::rename(place.folder().join("a"), place.folder().join("z")).unwrap();
+    let moved = ["new/deeper/three.md", "z/deep/two.md", "z/one.md"].map(str::to_owned);
+    until(|| paths(&process.search("walrus")) == BTreeSet::from(moved.clone()));
+    place.write("z/deep/four.md", "walrus\n");
+    until(|| process.search("walrus").results.len() == 4);
+    fs::remove_dir_all(place.folder().join("z")).unwrap();
+    // at once: a hit is looked at before it is told
+    assert_eq!(paths(&process.search("walrus")), BTreeSet::from(["new/deeper/three.md".to_owned()]));
+    let listed = ListNotes { limit: 10, ..ListNotes::default() };
+    until(|| listed.clone().run(&process.vault, &call()).unwrap().total == 1);
+}
+
+#[test]
+fn many_processes_build_one_index() {
+    let place = Place::new();
+    (0..400).for_each(|number| place.write(&format!("{number}.md"), &format!("heron number{number}x\n")));
+    let processes: Vec<Process> = (0..8).map(|_| place.process()).collect();
+    for process in &processes {
+        assert_eq!(process.search("number17x").results.len(), 1, "by reading the notes meanwhile");
+    }
+    for process in processes {
+        let process = process.ready();
+        assert_eq!(process.search("heron").results.len(), 199);
+        assert_eq!(process.search("number399x").results.len(), 1);
+    }
+}
+
+#[test]
+fn a_damaged_index_is_built_anew() {
+    let place = Place::new();
+    (0..20).for_each(|number| place.write(&format!("{number}.md"), "heron\n"));
+    drop(place.process().ready());
+    let index = files_below(&place.0.path().join("cache"));
+    assert!(index.len() > 3);
+    for damage in ["", "x", "{}"] {
+        for file in files_below(&place.0.path().join("cache")) {
+            fs::write(file, damage).unwrap();
+        }
+        let process = place.process();
+        assert_eq!(process.search("heron").results.len(), 20);
+        assert_eq!(process.ready().search("heron").results.len(), 20);
+    }
+}
+
+#[test]
+fn a_passage_is_where_it_says() {
+    let place = Place::new();
+    let text = "---\ntags: [x]\n---\n# Top\n\nsome text\n\n## Birds\n\nA heron stands.\n";
+    place.write("a.md", text);
+    let process = place.process().ready();
+    let answer = process.search("heron");
+    let row = &answer.results[0];
+    assert_eq!((row.line, row.heading.as_deref()), (Some(10), Some("Birds")));
+    let read = ReadNote { offset: row.line, limit: Some(1), ..ReadNote::new("a.md") };
+    assert_eq!(read.run(&process.vault, &call()).unwrap().markdown.as_deref(), Some("A heron stands.\n"));
+}
+
+#[test]
+fn an_answer_goes_on_where_it_ended() {
+    let place = Place::new();
+    (0..30).for_each(|number| place.write(&format!("{number}.md"), &format!("heron {}\n", "x ".repeat(number % 5))));
+    let process = place.process().ready();
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let request = SearchNotes { limit: 7, after: after.take(), ..SearchNotes::new("heron") };
+        let answer = request.run(&process.vault, &call()).unwrap();
+        seen.extend(answer.results.iter().map(|row| row.path.clone()));
+        match answer.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (30, 30));
+}
+
+fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
