@@ -4,7 +4,7 @@
 mod parts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use vault_markdown::{BodyPlace, Document, LinkKind};
@@ -23,13 +23,22 @@ pub struct Catalog {
     pub files: BTreeMap<VaultPath, File>,
     /// Every folder below the root, empty ones too.
     pub folders: BTreeSet<VaultPath>,
-    /// Paths by folded file name, and notes also by their name without extension.
-    by_name: HashMap<String, Vec<VaultPath>>,
-    /// Notes by folded title and aliases.
-    by_title: HashMap<String, Vec<VaultPath>>,
-    /// Notes that hold a link, by the folded name that the link's target ends in.
-    by_link: HashMap<String, Vec<VaultPath>>,
+    /// Made when it is first asked for: reading, listing and searching do without.
+    names: OnceLock<Names>,
 }
+
+/// Where names and links lead.
+#[derive(Debug, Default, Clone)]
+struct Names {
+    /// Paths by folded file name, and notes also by their name without extension.
+    by_name: Lookup,
+    /// Notes by folded title and aliases.
+    by_title: Lookup,
+    /// Notes that hold a link, by the folded name that the link's target ends in.
+    by_link: Lookup,
+}
+
+type Lookup = HashMap<String, Vec<VaultPath>, foldhash::fast::RandomState>;
 
 /// What the catalog knows of a note.
 #[derive(Debug, Clone)]
@@ -130,14 +139,8 @@ impl Catalog {
             return;
         }
         self.remove(&path);
-        for title in titles(&note) {
-            self.by_title.entry(title).or_default().push(path.clone());
-        }
-        for name in names(&path) {
-            self.by_name.entry(name).or_default().push(path.clone());
-        }
-        for name in linked_names(&note) {
-            self.by_link.entry(name).or_default().push(path.clone());
+        if let Some(known) = self.names.get_mut() {
+            known.add_note(&path, &note);
         }
         self.notes.insert(path, note);
     }
@@ -149,8 +152,8 @@ impl Catalog {
             return;
         }
         self.remove(&path);
-        for name in names(&path) {
-            self.by_name.entry(name).or_default().push(path.clone());
+        if let Some(known) = self.names.get_mut() {
+            known.add_file(&path);
         }
         self.files.insert(path, file);
     }
@@ -161,23 +164,28 @@ impl Catalog {
         if note.is_none() && self.files.remove(path).is_none() {
             return;
         }
-        if let Some(note) = &note {
-            titles(note).iter().for_each(|title| forget(&mut self.by_title, title, path));
-            linked_names(note).iter().for_each(|name| forget(&mut self.by_link, name, path));
+        if let Some(known) = self.names.get_mut() {
+            known.remove(path, note.as_deref());
         }
-        for name in names(path) {
-            forget(&mut self.by_name, &name, path);
-        }
+    }
+
+    fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let mut names = Names::default();
+            self.notes.iter().for_each(|(path, note)| names.add_note(path, note));
+            self.files.keys().for_each(|path| names.add_file(path));
+            names
+        })
     }
 
     /// Returns the paths whose file name is `name` when letter case is ignored; notes answer without extension too.
     pub fn named(&self, name: &str) -> &[VaultPath] {
-        self.by_name.get(&folded(name)).map_or(&[], Vec::as_slice)
+        self.names().by_name.get(&folded(name)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the notes that have `title` as title or alias when letter case is ignored.
     pub fn titled(&self, title: &str) -> &[VaultPath] {
-        self.by_title.get(&folded(title)).map_or(&[], Vec::as_slice)
+        self.names().by_title.get(&folded(title)).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the notes with links that may lead to the note at `path`: their targets end in its name, its title or an
@@ -186,7 +194,7 @@ impl Catalog {
         let mut names = names(path);
         names.extend(self.notes.get(path).iter().flat_map(|note| titles(note)));
         let keys = names.iter().map(|name| link_name(name));
-        keys.filter_map(|key| self.by_link.get(&key)).flatten().collect()
+        keys.filter_map(|key| self.names().by_link.get(&key)).flatten().collect()
     }
 
     /// Returns the existing notes and files that look most like `wanted`, best first.
@@ -197,6 +205,32 @@ impl Catalog {
     /// Returns the existing folders that look most like `wanted`, best first.
     pub fn nearest_folders(&self, wanted: &str, at_most: usize) -> Vec<String> {
         nearest(self.folders.iter(), wanted, at_most)
+    }
+}
+
+impl Names {
+    fn add_note(&mut self, path: &VaultPath, note: &Note) {
+        self.add_file(path);
+        for title in titles(note) {
+            self.by_title.entry(title).or_default().push(path.clone());
+        }
+        for name in linked_names(note) {
+            self.by_link.entry(name).or_default().push(path.clone());
+        }
+    }
+
+    fn add_file(&mut self, path: &VaultPath) {
+        for name in names(path) {
+            self.by_name.entry(name).or_default().push(path.clone());
+        }
+    }
+
+    fn remove(&mut self, path: &VaultPath, note: Option<&Note>) {
+        if let Some(note) = note {
+            titles(note).iter().for_each(|title| forget(&mut self.by_title, title, path));
+            linked_names(note).iter().for_each(|name| forget(&mut self.by_link, name, path));
+        }
+        names(path).iter().for_each(|name| forget(&mut self.by_name, name, path));
     }
 }
 
@@ -237,7 +271,7 @@ fn link_name(target: &str) -> String {
     bare.map_or(name.clone(), str::to_owned)
 }
 
-fn forget(index: &mut HashMap<String, Vec<VaultPath>>, key: &str, path: &VaultPath) {
+fn forget(index: &mut Lookup, key: &str, path: &VaultPath) {
     if let Some(paths) = index.get_mut(key) {
         paths.retain(|known| known != path);
         if paths.is_empty() {
