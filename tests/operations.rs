@@ -475,6 +475,94 @@ fn lists_say_what_is_there_and_where_to_go_on() {
 }
 
 #[test]
+fn lines_are_found_with_true_totals_and_where_they_stand() {
+    let fixture = vault(&[
+        ("a/one.md", "---\ntags: [owl]\n---\nowl 1\nnone\nowl 2\n"),
+        ("a/b/two.md", "---\narchived: true\n---\nowl 3\n"),
+        ("c/three.md", "An OWL.\nowl 4"),
+        ("c/[x].md", "owl 5\n"),
+        ("sheet.csv", "owl\n"),
+    ]);
+    write(fixture.folder.path(), "bad.md", b"owl \xff\n");
+    let grep = |arguments: Value| fixture.ok("grep_notes", arguments);
+    let lines = |answer: &Value| -> Vec<String> {
+        let rows = answer["matches"].as_array().unwrap().iter();
+        rows.map(|row| format!("{}:{}", row["path"].as_str().unwrap(), row["line"])).collect()
+    };
+
+    let all = grep(json!({"pattern": "owl"}));
+    assert_eq!(lines(&all), ["a/one.md:4", "a/one.md:6", "c/[x].md:4", "c/three.md:5"]);
+    assert_eq!((&all["totalMatches"], &all["totalFiles"], &all["truncated"]), (&json!(4), &json!(3), &json!(false)));
+    assert_eq!(all["skipped"], json!([{"path": "bad.md", "reason": "not_utf8"}]));
+    assert_eq!(all.get("files"), None);
+
+    let cut = grep(json!({"pattern": "owl", "limit": 1, "context": 1, "includeArchived": true}));
+    let row = json!({"path": "a/b/two.md", "line": 4, "text": "owl 3", "before": ["---"], "after": []});
+    assert_eq!(cut["matches"], json!([row]));
+    assert_eq!((&cut["totalMatches"], &cut["truncated"]), (&json!(5), &json!(true)));
+
+    let files = grep(json!({"pattern": "owl", "ignoreCase": true, "outputMode": "files"}));
+    let counts = [("a/one.md", 2), ("c/[x].md", 1), ("c/three.md", 2)]
+        .map(|(path, count)| json!({"path": path, "count": count}));
+    assert_eq!(files["files"], json!(counts));
+
+    for (path, expected) in [
+        ("a", vec!["a/one.md:4", "a/one.md:6"]),
+        ("c/", vec!["c/[x].md:4", "c/three.md:5"]),
+        ("c/three", vec!["c/three.md:5"]),
+        ("c/[x].md", vec!["c/[x].md:4"]),
+        ("**/t*.md", vec!["c/three.md:5"]),
+        ("*/one.md", vec!["a/one.md:4", "a/one.md:6"]),
+        ("*.md", vec![]),
+    ] {
+        assert_eq!(lines(&grep(json!({"pattern": "owl", "path": path}))), expected, "{path}");
+    }
+    assert_eq!(fixture.code("grep_notes", json!({"pattern": "owl", "path": "nowhere"})), "not_found");
+    assert_eq!(fixture.code("grep_notes", json!({"pattern": "owl", "path": "a[/"})), "invalid_argument");
+    assert_eq!(fixture.code("grep_notes", json!({"pattern": "(", "regex": true})), "invalid_argument");
+    assert_eq!(fixture.code("grep_notes", json!({"pattern": ""})), "invalid_argument");
+}
+
+#[test]
+fn a_long_line_is_told_around_the_match_and_many_stay_within_an_answer() {
+    let long = format!("{}owl{}\n", "é".repeat(5_000), "x".repeat(5_000));
+    let fixture = vault(&[("a.md", &long), ("b.md", &"an owl sits here and waits for another one\n".repeat(600))]);
+    let answer = fixture.ok("grep_notes", json!({"pattern": "owl", "limit": 500}));
+    let text = answer["matches"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with('…') && text.contains("owl") && text.ends_with('…') && text.chars().count() < 450);
+    assert!(answer.to_string().chars().count() <= 25_000);
+    assert_eq!((&answer["totalMatches"], &answer["truncated"]), (&json!(601), &json!(true)));
+}
+
+#[test]
+fn notes_are_searched_without_an_index_too() {
+    let fixture = vault(&[
+        ("Garden/Fern.md", "---\ntags: [plant/green]\n---\n# Fern\n\nLikes deep shade.\n"),
+        ("Garden/Moss.md", "---\narchived: true\n---\nMoss likes shade.\n"),
+        ("data.csv", "name;light\nfern;shade\n"),
+    ]);
+    let paths = |arguments: Value| -> Vec<String> {
+        let answer = fixture.ok("search_notes", arguments);
+        answer["results"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(paths(json!({"query": "shade -csv", "tags": ["plant"]})), ["Garden/Fern.md"]);
+    assert_eq!(paths(json!({"query": "fern shade"})).len(), 2);
+    assert_eq!(paths(json!({"query": "moss"})), [""; 0]);
+    assert_eq!(paths(json!({"query": "moss", "includeArchived": true})), ["Garden/Moss.md"]);
+    assert_eq!(paths(json!({"query": "tag:plant/green"})), ["Garden/Fern.md"]);
+    let answer = fixture.ok("search_notes", json!({"query": "shade unheard"}));
+    assert_eq!((answer["results"].as_array().unwrap().len(), &answer["partial"]), (2, &json!(true)));
+    let row = fixture.ok("search_notes", json!({"query": "deep"}))["results"][0].clone();
+    assert_eq!((&row["line"], &row["heading"], &row["kind"]), (&json!(6), &json!("Fern"), &json!("note")));
+    assert_eq!(row["snippet"], "# Fern Likes deep shade.");
+    for query in ["", "*", "\"", "-"] {
+        assert_eq!(paths(json!({"query": query})), [""; 0], "{query}");
+    }
+    assert_eq!(fixture.code("search_notes", json!({"query": "x", "after": "y"})), "invalid_argument");
+    assert_eq!(fixture.code("search_notes", json!({"query": "x", "limit": 200})), "invalid_argument");
+}
+
+#[test]
 fn long_lists_stay_within_an_answer() {
     let names: Vec<String> = (0..400)
         .map(|number| format!("A folder with a long name {number}/A note with a long name {number}.md"))
