@@ -11,7 +11,7 @@ use crate::freshness::has_words;
 use crate::index::{Found, Hit, Question, Rank, lacks_some, path_key};
 use crate::limits::MAX_NOTE_BYTES;
 use crate::path::VaultPath;
-use crate::search::{Analysed, Analyser, Query, Searched, Weights};
+use crate::search::{Analysed, Analyser, Query, Searched, Sought, Weights};
 use crate::store::{Care, EntryKind, Stat, Visited, Visitor};
 use crate::vault::{Vault, lock};
 
@@ -39,22 +39,25 @@ pub(crate) fn search(vault: &Vault, question: &Question, call: &Call) -> Result<
     Ok(Found { partial: question.partial || lacks_some(&weights, &hits), hits })
 }
 
-/// Takes apart every file, and keeps those that have any of the words.
+/// Takes apart every file that may have any of the words, and keeps those that have any of the words.
 fn candidates(
     vault: &Vault,
     question: &Question,
     files: &[(VaultPath, Stat)],
     call: &Call,
 ) -> Result<Vec<Candidate>, VaultError> {
-    let loosened = question.query.loosened();
+    let (loosened, sought) = (question.query.loosened(), Sought::of(question.query));
     let (found, refused): (Mutex<Vec<Candidate>>, Mutex<Option<VaultError>>) = Default::default();
     let n_done = AtomicUsize::new(0);
     let take = |(path, stat): &(VaultPath, Stat), visited: Option<Visited>, analyser: &mut Analyser| {
         let stat_now = visited.as_ref().and_then(|visited| visited.stat.clone());
         let text = visited.and_then(|visited| std::str::from_utf8(visited.bytes).ok()).unwrap_or_default();
-        let candidate = Candidate::of(path, stat_now.unwrap_or_else(|| stat.clone()), text, analyser, call);
-        if loosened.wanted.is_empty() || candidate.analysed.matches(&loosened, question.labels, true, true) {
-            lock(&found).push(candidate);
+        if sought.may_be_in(path.as_str(), text) {
+            let stat = stat_now.unwrap_or_else(|| stat.clone());
+            let candidate = Candidate::of(path, stat, text, (&sought, &mut *analyser), call);
+            if loosened.wanted.is_empty() || candidate.analysed.matches(&loosened, question.labels, true, true) {
+                lock(&found).push(candidate);
+            }
         }
         call.progress.tell(n_done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
     };
@@ -81,14 +84,20 @@ fn candidates(
 }
 
 impl Candidate {
-    fn of(path: &VaultPath, stat: Stat, text: &str, analyser: &mut Analyser, call: &Call) -> Candidate {
+    fn of(
+        path: &VaultPath,
+        stat: Stat,
+        text: &str,
+        (sought, analyser): (&Sought, &mut Analyser),
+        call: &Call,
+    ) -> Candidate {
         let document = path.is_note().then(|| vault_markdown::parse(text));
         let note = Arc::new(Note::new(path, stat, document.as_ref().map(|document| (text, document)), call.now));
         let searched = match &document {
             Some(document) => Searched::of_note(path, &note, document, text),
             None => Searched::of_sheet(path, text),
         };
-        Candidate { analysed: Analysed::of(&searched, analyser), path: path.clone(), note }
+        Candidate { analysed: Analysed::for_query(&searched, analyser, sought), path: path.clone(), note }
     }
 }
 

@@ -10,6 +10,7 @@ mod score;
 mod scripts;
 mod searched;
 mod snippet;
+mod sought;
 
 pub use analyse::Analyser;
 pub use evaluate::Analysed;
@@ -17,3 +18,4 @@ pub use query::{Filter, Query, Unit};
 pub use score::{N_FIELDS, Weights, idf, most, unit_score};
 pub use searched::{ARCHIVED, Searched, label_of_folder, label_of_tag};
 pub use snippet::{Passages, Snippet};
+pub(crate) use sought::Sought;

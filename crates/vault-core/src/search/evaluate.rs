@@ -7,6 +7,7 @@ use super::analyse::Analyser;
 use super::query::{Filter, Query, Unit};
 use super::score::{N_FIELDS, Weights, unit_score};
 use super::searched::{ARCHIVED, Searched};
+use super::sought::Sought;
 use crate::path::folded;
 
 /// A note taken apart: what an index would hold of it.
@@ -29,10 +30,22 @@ struct Place {
 impl Analysed {
     /// Takes a note apart.
     pub fn of(searched: &Searched, analyser: &mut Analyser) -> Analysed {
+        Analysed::keeping(searched, analyser, |_| true)
+    }
+
+    /// Takes a note apart for one query, which costs much less.
+    pub(crate) fn for_query(searched: &Searched, analyser: &mut Analyser, sought: &Sought) -> Analysed {
+        Analysed::keeping(searched, analyser, |term| sought.has(term))
+    }
+
+    fn keeping(searched: &Searched, analyser: &mut Analyser, keeps: impl Fn(&str) -> bool) -> Analysed {
         let mut terms: BTreeMap<Box<str>, Vec<Place>> = BTreeMap::new();
         let mut lengths = [0; N_FIELDS];
         searched.terms(analyser, &mut |field, term, position| {
             lengths[field] += 1;
+            if !keeps(term) {
+                return;
+            }
             let place = Place { field, position };
             match terms.get_mut(term) {
                 Some(places) => places.push(place),
