@@ -1,11 +1,12 @@
-//! What a client of the server waits for: the first answer, a read, an edit, a creation, and the memory it costs.
+//! What a client of the server waits for: the first answer, a read, a search, an edit, a creation, and the memory it
+//! costs.
 //!
 //! On a generated vault of 10,000 notes (or `VAULT_BENCH_NOTES`), in the folder for temporary files (or
 //! `VAULT_BENCH_DIR`: writes are measured on that disk). Speaks JSON-RPC over pipes to the release binary, one call at a
 //! time; the times include the pipe. The durable floor is measured in between, call by call, with files of the same size
 //! in the same folder: write to a temporary file, sync it, rename it over the old one, sync the folder.
 //!
-//! Leaves out: cold caches, several clients at once, search.
+//! Leaves out: cold caches, several clients at once.
 //!
 //! `cargo bench -p vault-mcp --bench stdio`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
@@ -35,7 +36,19 @@ fn main() {
     show("start to initialize answered", starts);
 
     let (mut server, _) = Server::start(home.path(), &vault);
+    let begin = Instant::now();
+    while server.is_behind() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    println!("{:34} {:8.2} s", "until the index is there", begin.elapsed().as_secs_f64());
     println!("{:34} {:8.1} MB", "memory at rest", server.resident_mb());
+    drop(server);
+    let (mut server, _) = Server::start(home.path(), &vault);
+    show("first search after a start", vec![server.time("search_notes", json!({"query": "garden"})).1]);
+    while server.is_behind() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    measure_searches(&mut server, n_notes);
     show(
         "read_note",
         (0..ROUNDS).map(|round| server.time("read_note", json!({"path": note_path(round * 7 % n_notes)})).1).collect(),
@@ -49,6 +62,22 @@ fn main() {
     measure_edits(&mut server, &vault, n_notes);
     measure_creations(&mut server, &vault);
     println!("{:34} {:8.1} MB", "memory at the end", server.resident_mb());
+}
+
+fn measure_searches(server: &mut Server, n_notes: usize) {
+    let mut search = |what: &str, query: &dyn Fn(usize) -> String| {
+        let ask = |round| server.time("search_notes", json!({"query": query(round), "limit": 10})).1;
+        show(what, (0..ROUNDS).map(ask).collect());
+    };
+    search("search_notes, a rare word", &|round| format!("number{}x", round * 7 % n_notes));
+    search("search_notes, a common word", &|_| "garden".into());
+    search("search_notes, two words", &|round| format!("garden number{}x", round * 7 % n_notes));
+    for (what, pattern, regex) in
+        [("grep_notes, one line", "number77x", false), ("grep_notes, a regular expression", "^#+ [A-Z]", true)]
+    {
+        let grep = |_| server.time("grep_notes", json!({"pattern": pattern, "regex": regex})).1;
+        show(what, (0..20).map(grep).collect());
+    }
 }
 
 fn measure_edits(server: &mut Server, vault: &Path, n_notes: usize) {
@@ -122,6 +151,7 @@ impl Server {
             .arg(vault)
             .env("HOME", home)
             .env("XDG_STATE_HOME", home.join("state"))
+            .env("XDG_CACHE_HOME", home.join("cache"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -156,6 +186,12 @@ impl Server {
         let time = start.elapsed();
         assert_ne!(result["isError"], true, "{result}");
         (result["structuredContent"].clone(), time)
+    }
+
+    /// Tells whether the index is not there yet, or not compared with the vault.
+    fn is_behind(&mut self) -> bool {
+        let answer = self.time("search_notes", json!({"query": "absent", "limit": 1})).0;
+        answer["indexing"] == true || answer["stale"] == true
     }
 
     fn resident_mb(&self) -> f64 {
@@ -210,6 +246,6 @@ fn text(number: usize, size: usize) -> String {
             break;
         }
     }
-    text.push_str("\n\nLast line\n");
+    text.push_str(&format!("\n\nThis is number{number}x of all.\n\nLast line\n"));
     text
 }

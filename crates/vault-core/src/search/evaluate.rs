@@ -252,8 +252,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_part_of_a_run_is_found(text in "[あ-ん漢字検索中文가-깋]{2,12}", from in 0usize..12, length in 2usize..12) {
+            let from = from % (text.chars().count() - 1);
             let part: String = text.chars().skip(from).take(length).collect();
-            prop_assume!(part.chars().count() >= 2);
             prop_assert!(finds(&part, "a.md", &format!("x {text} y\n")), "{} in {}", part, text);
         }
 
@@ -264,8 +264,7 @@ mod tests {
 
         #[test]
         fn an_exact_word_is_found_and_never_behind_another_form(word in "[a-z]{3,9}", other in "[a-z]{0,3}") {
-            let query = Query::parse(&format!("\"zz\" {word}"));
-            let unit = query.wanted[1..].first().cloned().unwrap_or_else(|| query.wanted[0].clone());
+            let unit = Query::parse(&word).wanted.remove(0);
             let with = |word: &str| analysed("n.md", &format!("{word} stays here\n"));
             let (exact, form) = (with(&word), with(&format!("{word}{other}")));
             prop_assert!(exact.has(&unit));

@@ -6,6 +6,7 @@ use aho_corasick::AhoCorasick;
 
 use super::analyse::STEM;
 use super::query::{Query, Unit};
+use super::scripts::{Kind, kind};
 
 /// The terms of a query and of its loosened form.
 pub(crate) struct Sought {
@@ -13,12 +14,14 @@ pub(crate) struct Sought {
     prefixes: Vec<String>,
     /// One of these is in every ASCII text that has anything wanted; `None` where that is not known.
     needles: Option<AhoCorasick>,
+    /// Whether something is wanted that is not ASCII.
+    is_foreign: bool,
 }
 
 impl Sought {
     pub(crate) fn of(query: &Query) -> Sought {
         let loosened = query.loosened();
-        let mut sought = Sought { terms: HashSet::default(), prefixes: vec![], needles: None };
+        let mut sought = Sought { terms: HashSet::default(), prefixes: vec![], needles: None, is_foreign: false };
         let units = query.wanted.iter().chain(&query.optional).chain(&query.unwanted).chain(&loosened.wanted);
         for unit in units {
             match unit {
@@ -29,6 +32,7 @@ impl Sought {
         }
         let needles: Option<Vec<String>> = loosened.wanted.iter().map(needle).collect();
         // what is not ASCII is only in texts that are not
+        sought.is_foreign = needles.iter().flatten().any(|needle| !needle.is_ascii());
         let needles = needles.map(|needles| needles.into_iter().filter(|needle| needle.is_ascii()).collect::<Vec<_>>());
         let build = |needles| AhoCorasick::builder().ascii_case_insensitive(true).build(needles).ok();
         sought.needles = needles.filter(|_| !loosened.wanted.is_empty()).and_then(build);
@@ -43,8 +47,16 @@ impl Sought {
     /// Tells whether a file may hold anything that is wanted.
     pub(crate) fn may_be_in(&self, path: &str, text: &str) -> bool {
         let Some(needles) = &self.needles else { return true };
-        [text, path].iter().any(|text| !text.is_ascii() || needles.is_match(text))
+        let may_fold = |text: &str| self.is_foreign || text.chars().any(|c| !c.is_ascii() && may_fold_to_ascii(c));
+        [text, path].iter().any(|text| needles.is_match(text) || !text.is_ascii() && may_fold(text))
     }
+}
+
+/// Tells whether letters or digits of ASCII may be what `c` is folded to: `é`, `ｅ`, `ﬁ`.
+fn may_fold_to_ascii(c: char) -> bool {
+    let is_half_width = matches!(c, '\u{ff00}'..='\u{ffef}');
+    let is_mark = matches!(c, '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{203b}' | '\u{3001}'..='\u{3030}');
+    is_half_width || !(is_mark || matches!(kind(c), Kind::Spaceless | Kind::Emoji))
 }
 
 /// Returns what every ASCII text holds that holds the unit.
@@ -115,5 +127,9 @@ mod tests {
         }
         assert!(!Sought::of(&Query::parse("heron owl")).may_be_in("a/b.md", "nothing of that"));
         assert!(Sought::of(&Query::parse("heron owl")).may_be_in("a/Owls.md", "nothing of that"));
+        assert!(!Sought::of(&Query::parse("heron")).may_be_in("a.md", "“nothing” — 検索"));
+        for text in ["ｈｅｒｏｎ", "hérón", "ﬁn", "検索"] {
+            assert!(Sought::of(&Query::parse("heron 検")).may_be_in("a.md", text), "{text}");
+        }
     }
 }
