@@ -241,6 +241,19 @@ fn what_other_programs_do_is_found_soon_and_nothing_leads_to_a_file_that_is_gone
 }
 
 #[test]
+fn a_folder_of_many_notes_that_moves_holds_no_search_up() {
+    let place = Place::new();
+    (0..120).for_each(|number| place.write(&format!("a/{number}.md"), "heron\n"));
+    let process = place.process().ready();
+    for (from, to) in [("a", "b"), ("b", "a"), ("a", "c")] {
+        fs::rename(place.folder().join(from), place.folder().join(to)).unwrap();
+        let there = |path: &String| place.folder().join(path).exists();
+        assert!(paths(&process.search("heron")).iter().all(there), "to {to}");
+        until(|| process.search("heron").results.len() == 120);
+    }
+}
+
+#[test]
 fn many_processes_build_one_index() {
     let place = Place::new();
     (0..400).for_each(|number| place.write(&format!("{number}.md"), &format!("heron number{number}x\n")));

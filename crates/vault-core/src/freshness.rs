@@ -280,11 +280,11 @@ impl Vault {
         is_right
     }
 
-    /// Looks at a file that is not what it was known as.
-    pub(crate) fn look_again(&self, path: &VaultPath, call: &Call) -> Result<(), VaultError> {
+    /// Looks at files that are not what they were known as.
+    pub(crate) fn look_again(&self, paths: &BTreeSet<VaultPath>, call: &Call) -> Result<(), VaultError> {
         let rules = self.rules()?;
         let _turn = lock(&self.looking);
-        self.look_at(&BTreeSet::from([path.clone()]), &rules, true, call)
+        self.look_at(paths, &rules, true, call)
     }
 
     /// Tells whether a file that vault processes write, each time as a new one, is still the one that is known.

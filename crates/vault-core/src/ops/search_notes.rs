@@ -1,5 +1,6 @@
 //! `search_notes`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -141,15 +142,17 @@ impl Operation for SearchNotes {
             partial: after.as_ref().is_some_and(|place| place.partial),
             at_most: self.limit + 1,
         };
-        let mut answer = Answer::of(vault, &question, call)?;
-        for _ in 0..SEARCH_TRIES {
-            match answer.rows(vault, &query, self.limit, call)? {
-                Some(rows) => return Ok(answer.response(rows, self.limit, call)),
-                // a file is not what was searched any more: it has been looked at by now
-                None => answer = Answer::of(vault, &question, call)?,
+        let mut n_tries = 0;
+        loop {
+            n_tries += 1;
+            let answer = Answer::of(vault, &question, call)?;
+            let (rows, changed) = answer.rows(vault, &query, self.limit, call)?;
+            // what changed since it was searched has been looked at by now
+            if changed == 0 || n_tries == SEARCH_TRIES {
+                let answer = Answer { is_fresh: answer.is_fresh && changed == 0, ..answer };
+                return Ok(answer.response(rows, self.limit, call));
             }
         }
-        Err(VaultError::Busy { what: "the vault".into() })
     }
 }
 
@@ -203,28 +206,31 @@ impl Answer {
         }
     }
 
-    /// Cuts the passages out of the files; `None` when one of them is not what was searched any more.
+    /// Cuts the passages out of the files. Those that are not what was searched any more are left out and looked at; their
+    /// number is told.
     fn rows(
         &self,
         vault: &Vault,
         query: &Query,
         limit: usize,
         call: &Call,
-    ) -> Result<Option<Vec<SearchRow>>, VaultError> {
+    ) -> Result<(Vec<SearchRow>, usize), VaultError> {
         let passages = Passages::of(query, SNIPPET_CHARS);
         let mut analyser = vault.analyser();
-        let mut rows = Vec::with_capacity(self.found.hits.len());
+        let (mut rows, mut changed) = (Vec::with_capacity(self.found.hits.len()), BTreeSet::new());
         for (number, hit) in self.found.hits.iter().enumerate() {
             // one more than is shown tells that there is more; its passage is not needed
             let passage =
                 if number < limit { passage(vault, &passages, hit, &mut analyser) } else { Ok(Snippet::default()) };
-            let Ok(passage) = passage else {
-                vault.look_again(&hit.path, call)?;
-                return Ok(None);
-            };
-            rows.push(self.row(hit, passage));
+            match passage {
+                Ok(passage) => rows.push(self.row(hit, passage)),
+                Err(Changed) => drop(changed.insert(hit.path.clone())),
+            }
         }
-        Ok(Some(rows))
+        if !changed.is_empty() {
+            vault.look_again(&changed, call)?;
+        }
+        Ok((rows, changed.len()))
     }
 
     fn row(&self, hit: &Hit, passage: Snippet) -> SearchRow {
