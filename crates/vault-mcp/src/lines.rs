@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.forget();
         }
         while !self.line.ends_with(b"\n") {
-            let most = if self.too_long { 2 * END_BYTES + SKIP_BYTES } else { self.limit + 1 };
+            let most = self.most();
             let room = (most - self.line.len()) as u64;
             if (&mut self.input).take(room).read_until(b'\n', &mut self.line).await? == 0 {
                 if self.line.is_empty() {
@@ -62,7 +62,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
                 break;
             }
-            if self.line.len() == most && !self.line.ends_with(b"\n") {
+            if self.line.len() == self.limit + 1 && !self.line.ends_with(b"\n") {
                 self.too_long = true;
             }
             if self.too_long && self.line.len() > 2 * END_BYTES {
@@ -73,6 +73,19 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.done = true;
         let line = self.line.trim_ascii();
         Ok(Some(if self.too_long { Line::TooLong(line) } else { Line::Whole(line) }))
+    }
+
+    /// Returns how long the buffer may get by the next reading.
+    fn most(&mut self) -> usize {
+        if self.too_long {
+            return 2 * END_BYTES + SKIP_BYTES;
+        }
+        if self.line.len() < KEPT_BYTES.min(self.limit + 1) {
+            return KEPT_BYTES.min(self.limit + 1);
+        }
+        // all the room there may be at once: a buffer that doubles would be there twice while it is copied
+        self.line.reserve_exact(self.limit + 1 - self.line.len());
+        self.limit + 1
     }
 
     fn forget(&mut self) {
