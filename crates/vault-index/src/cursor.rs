@@ -183,9 +183,8 @@ impl Cursor {
                 }
             }
             Cursor::Prefix { fields, doc, .. } => {
-                for (field, docs) in fields.iter().enumerate().filter(|(_, docs)| docs.has(*doc)) {
-                    let _ = docs;
-                    frequencies[field] += 1.0;
+                for (frequency, docs) in frequencies.iter_mut().zip(fields.iter()) {
+                    *frequency += f32::from(u8::from(docs.has(*doc)));
                 }
             }
             Cursor::Label(_) | Cursor::Docs { .. } => {}

@@ -3,54 +3,52 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use vault_core::index::{SearchIndex, Told};
 use vault_core::news::Keeping;
 use vault_core::{Call, Seeds, Vault, VaultError, VaultPath};
 
 use crate::full_text::FullText;
-use crate::limits::{FULL_OVERLAY, LOCK_PAUSE, LONGEST_WAIT, MIN_BULK, POLL_PAUSE, QUIET};
+use crate::limits::{FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, MIN_BULK, POLL_PAUSE, POLL_SHARE, QUIET};
 use crate::watch::Folders;
 
-/// Keeps the index of a vault until it is dropped.
+/// Keeps the index of a vault until it is dropped. What is being written at that moment is not waited for: the index is
+/// whole without it.
 pub struct Keeper {
     index: Arc<FullText>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Keeper {
     /// Lets an index answer the vault's searches, and begins to keep it: on a thread of its own, so that this returns at
-    /// once.
+    /// once. Where no thread can be had, each search compares everything.
     pub fn start(vault: &Arc<Vault>) -> Keeper {
         let index = attach(vault);
         let (kept, at) = (index.clone(), Arc::downgrade(vault));
-        // What others change from now on is noted before anybody asks.
-        let begun = vault.news().begin();
-        let _ = begun;
-        let work = move || {
-            let woken = kept.clone();
+        let keep = move || {
             let Some(vault) = at.upgrade() else { return };
-            let folders =
-                Arc::new(Folders::new(&vault, vault.store().root().unwrap_or(Path::new("")), move || woken.wake()));
+            let woken = kept.clone();
+            let root = vault.store().root().unwrap_or(Path::new(""));
+            let folders = Arc::new(Folders::new(&vault, root, move || woken.wake()));
             vault.use_watch(folders.clone());
             drop(vault);
+            let mut pause = POLL_PAUSE;
             while let (Some(vault), false) = (at.upgrade(), kept.is_stopped()) {
-                turn(&vault, &kept, &folders);
+                turn(&vault, &kept, &folders, &mut pause);
             }
         };
-        let thread = thread::Builder::new().name("index".into()).spawn(work);
-        Keeper { index, thread: thread.ok() }
+        if thread::Builder::new().name("index".into()).spawn(keep).is_ok() {
+            // until the thread has compared everything, calls need not
+            vault.news().begin();
+        }
+        Keeper { index }
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
         self.index.stop();
-        if let Some(thread) = self.thread.take() {
-            // A batch that is being written is not waited for: the index is whole without it.
-            drop(thread);
-        }
     }
 }
 
@@ -69,24 +67,36 @@ pub fn build(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) +
     Ok(index.n_files())
 }
 
-/// Compares when that is due, else waits for something to do.
-fn turn(vault: &Vault, index: &FullText, folders: &Folders) {
-    if vault.news().keeping() != Keeping::Watched {
-        if compare(vault, index, folders).is_err() {
-            // The vault's folder is gone, or cannot be read: calls say so.
-            index.wait(POLL_PAUSE);
+/// Compares when that is due, else waits for something to do. `pause` is how long a failure is waited out, longer each time.
+fn turn(vault: &Vault, index: &FullText, folders: &Folders, pause: &mut Duration) {
+    if vault.news().keeping() == Keeping::Watched {
+        index.wait(QUIET);
+        if !vault.news().is_empty() {
+            // A call that comes meanwhile says what is wrong, should anything be.
+            let _ = vault.freshen(&call());
         }
-        if !folders.is_watching() {
-            write_when_due(vault, index);
-            index.wait(POLL_PAUSE);
-        }
+        return write_when_due(vault, index);
+    }
+    let begin = Instant::now();
+    if compare(vault, index, folders).is_err() {
+        // The folder is gone, or the index cannot be written: calls read the notes, and say what is wrong.
+        rest(index, *pause);
+        *pause = (*pause * 2).min(LONGEST_PAUSE);
         return;
     }
-    index.wait(QUIET);
-    if !vault.news().is_empty() {
-        let _ = vault.freshen(&call());
+    *pause = POLL_PAUSE;
+    if !folders.is_watching() {
+        write_when_due(vault, index);
+        rest(index, POLL_PAUSE.max(begin.elapsed() * POLL_SHARE));
     }
-    write_when_due(vault, index);
+}
+
+/// Waits for all of `time`, whatever happens, but for the end.
+fn rest(index: &FullText, time: Duration) {
+    let begin = Instant::now();
+    while !index.is_stopped() && begin.elapsed() < time {
+        index.wait(time.saturating_sub(begin.elapsed()));
+    }
 }
 
 fn call() -> Call {

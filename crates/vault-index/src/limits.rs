@@ -27,6 +27,12 @@ pub const LOCK_PAUSE: Duration = Duration::from_millis(100);
 /// How often everything is compared where folders cannot be watched.
 pub const POLL_PAUSE: Duration = Duration::from_secs(2);
 
+/// How many times as long as a comparison takes nothing is compared afterwards, where folders cannot be watched.
+pub const POLL_SHARE: u32 = 20;
+
+/// How long at most the index is left alone after it could not be written.
+pub const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
 /// Threads that build an index, at most.
 pub const MAX_BUILD_THREADS: usize = 4;
 
