@@ -29,11 +29,9 @@ pub struct Indexed {
 pub fn run(matches: &ArgMatches, vault: &Vault) -> Result<Indexed, VaultError> {
     let begin = Instant::now();
     let index = vault_index::attach(vault);
-    if matches.get_flag("rebuild") {
-        index.clear();
-    }
     let bar = bar();
-    let n_files = vault_index::build(vault, &index, &|done, total| {
+    let build = if matches.get_flag("rebuild") { vault_index::rebuild } else { vault_index::build };
+    let n_files = build(vault, &index, &|done, total| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     })?;

@@ -5,10 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tantivy::directory::error::LockError;
+use tantivy::directory::{INDEX_WRITER_LOCK, MmapDirectory};
+use tantivy::index::SegmentId;
 use tantivy::indexer::{IndexWriter, IndexWriterOptions};
 use tantivy::schema::document::{DeserializeError, DocumentDeserialize, DocumentDeserializer};
 use tantivy::schema::{IndexRecordOption, OwnedValue};
-use tantivy::{DocAddress, DocId, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, TantivyError, Term};
+use tantivy::{
+    Directory, DocAddress, DocId, DocSet, Index, IndexReader, ReloadPolicy, Searcher, TERMINATED, TantivyError, Term,
+};
 use vault_core::VaultPath;
 use vault_core::catalog::Note;
 use vault_core::index::Told;
@@ -41,6 +46,9 @@ pub(crate) struct Writer {
     fields: Arc<Fields>,
 }
 
+/// The parts of the index at one moment, and how many files each holds: what tells one state of it from another.
+pub(crate) type Parts = Vec<(SegmentId, u32)>;
+
 /// Returns the folder of the index among what this machine keeps of a vault.
 pub(crate) fn folder(cache: &Path) -> PathBuf {
     cache.join(format!("search-{INDEX_VERSION}"))
@@ -68,11 +76,7 @@ impl Committed {
         if let Ok(Some(committed)) = Committed::open(folder) {
             return Ok(committed);
         }
-        let parent = folder.parent().unwrap_or(folder);
-        make_private_folder(parent)?;
-        // one process at a time clears away what cannot be opened
-        let lock = fs::File::options().create(true).append(true).open(parent.join("lock"))?;
-        lock.lock()?;
+        let _alone = alone(folder)?;
         if let Ok(Some(committed)) = Committed::open(folder) {
             return Ok(committed);
         }
@@ -82,12 +86,18 @@ impl Committed {
         Committed::open(folder)?.ok_or_else(|| TantivyError::SystemError("a new index is gone".into()))
     }
 
+    /// Tells whether this is what is on disk, and not a later state of the index.
+    pub(crate) fn is_latest(&self) -> bool {
+        state(&self.folder) == self.seen
+    }
+
     /// Opens what another process has written since, and tells whether there was anything.
     pub(crate) fn refresh(&mut self) -> tantivy::Result<bool> {
-        let now = state(&self.folder);
-        if now == self.seen {
+        if self.is_latest() {
             return Ok(false);
         }
+        // what is written while it is opened is opened once more
+        let now = state(&self.folder);
         self.reader.reload()?;
         self.seen = now;
         Ok(true)
@@ -108,7 +118,7 @@ impl Committed {
             .build();
         match self.index.writer_with_options(options) {
             Ok(writer) => Ok(Some(Writer { writer, fields: self.fields.clone() })),
-            Err(TantivyError::LockFailure(tantivy::directory::error::LockError::LockBusy, _)) => Ok(None),
+            Err(TantivyError::LockFailure(LockError::LockBusy, _)) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -127,8 +137,31 @@ fn state(folder: &Path) -> Option<FileState> {
     })
 }
 
-/// Removes an index that cannot be used.
-pub(crate) fn clear(folder: &Path) -> io::Result<()> {
+/// Removes the index in `folder` if `is_doomed` says so while nobody makes or removes one. `false` when it stays because
+/// it is being written.
+pub(crate) fn remove(folder: &Path, is_doomed: impl FnOnce() -> bool) -> tantivy::Result<bool> {
+    let _alone = alone(folder)?;
+    if !folder.exists() || !is_doomed() {
+        return Ok(true);
+    }
+    let held = MmapDirectory::open(folder)?.acquire_lock(&INDEX_WRITER_LOCK);
+    if matches!(held, Err(LockError::LockBusy)) {
+        return Ok(false);
+    }
+    clear(folder)?;
+    Ok(true)
+}
+
+/// Makes this process the only one that makes or removes an index in `folder`, until the file is dropped.
+fn alone(folder: &Path) -> io::Result<fs::File> {
+    let parent = folder.parent().unwrap_or(folder);
+    make_private_folder(parent)?;
+    let lock = fs::File::options().create(true).append(true).open(parent.join("lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+fn clear(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -177,6 +210,11 @@ pub(crate) fn at_path(
         doc = postings.advance();
     }
     Ok((doc != TERMINATED).then_some(doc))
+}
+
+/// Returns the parts of which an index consists.
+pub(crate) fn parts(searcher: &Searcher) -> Parts {
+    searcher.segment_readers().iter().map(|segment| (segment.segment_id(), segment.num_docs())).collect()
 }
 
 /// Returns what the index keeps of a file.

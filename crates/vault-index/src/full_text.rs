@@ -13,7 +13,7 @@ use vault_core::search::{N_FIELDS, Query, Weights};
 use vault_core::{Call, VaultError, VaultPath};
 
 use crate::best::Best;
-use crate::committed::{self, Committed, Writer, row, rows};
+use crate::committed::{self, Committed, Parts, Writer, parts, row, rows};
 use crate::fields::Fields;
 use crate::limits::MAX_OVERLAY;
 use crate::overlay::{Entries, Overlay, Pending};
@@ -116,13 +116,23 @@ impl FullText {
         }
     }
 
-    /// Gives up an index that cannot be read. The next one who writes makes it anew.
-    fn give_up(&self) {
-        let mut state = self.lock();
-        state.committed = None;
-        state.lag();
-        let _ = committed::clear(&self.folder);
+    /// Gives up an index that cannot be read. The next one who writes makes it anew; unless another process did.
+    pub(crate) fn give_up(&self) {
+        let failed = self.forget();
+        let is_still_there = || match &failed {
+            Some(failed) => failed.is_latest(),
+            None => Committed::open(&self.folder).is_err(),
+        };
+        // one that is being written is found damaged again afterwards, should it be
+        let _ = committed::remove(&self.folder, is_still_there);
         self.changed.notify_all();
+    }
+
+    /// Forgets everything. Until all is compared, searches do without the index.
+    fn forget(&self) -> Option<Committed> {
+        let mut state = self.lock();
+        state.lag();
+        state.committed.take()
     }
 
     /// Runs `work` on the index; whatever goes wrong in there is a damaged index, not a failed call.
@@ -146,9 +156,10 @@ impl FullText {
         self.lock().committed.as_ref().map_or(0, |committed| committed.searcher().num_docs() as usize)
     }
 
-    /// Forgets the index and removes it from the disk, so that it is made anew.
-    pub fn clear(&self) {
-        self.give_up();
+    /// Forgets the index and removes it from the disk, so that it is made anew. `false` while another process writes it.
+    pub(crate) fn clear(&self) -> tantivy::Result<bool> {
+        self.forget();
+        committed::remove(&self.folder, || true)
     }
 
     /// Says that everything is about to be compared. Returns what [`FullText::compared`] takes afterwards.
@@ -165,17 +176,20 @@ impl FullText {
         is_complete
     }
 
-    /// Takes the right to write the index from what is read of the vault. `None` while another process has it.
-    pub(crate) fn begin_bulk(&self) -> tantivy::Result<Option<Writer>> {
+    /// Takes the right to write the index, if it still is what was read in these parts.
+    pub(crate) fn begin_bulk(&self, read: &Parts) -> tantivy::Result<Turn> {
         let mut state = self.lock();
-        if state.committed.as_ref().is_none_or(|_| !self.folder.exists()) {
-            state.committed = Some(Committed::open_or_create(&self.folder)?);
+        if !self.folder.exists() {
+            state.committed = None;
         }
-        let writer = state.committed.as_ref().map(|committed| committed.writer(true)).transpose()?.flatten();
-        if writer.is_some() {
-            self.refresh(&mut state)?;
-        }
-        Ok(writer)
+        let committed = match &mut state.committed {
+            Some(committed) => committed,
+            unopened => unopened.insert(Committed::open_or_create(&self.folder)?),
+        };
+        let Some(writer) = committed.writer(true)? else { return Ok(Turn::Busy) };
+        self.refresh(&mut state)?;
+        let is_as_read = state.committed.as_ref().is_some_and(|committed| parts(&committed.searcher()) == *read);
+        Ok(if is_as_read { Turn::Ours(writer) } else { Turn::Outdated })
     }
 
     /// Makes what was written in bulk what is searched.
@@ -241,28 +255,59 @@ impl FullText {
         self.stopped.load(Ordering::Acquire)
     }
 
-    /// Says how many files are to be read for the first index; `None` when it is there.
-    pub(crate) fn expect(&self, total: Option<usize>) {
+    /// Says how many files are to be read, until what it returns is dropped.
+    pub(crate) fn expect(&self, total: usize) -> Expected<'_> {
         self.n_done.store(0, Ordering::Relaxed);
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        *progress = total.map(|total| Progress { done: 0, total });
+        self.set_progress(Some(Progress { done: 0, total }));
+        Expected(self)
+    }
+
+    fn set_progress(&self, progress: Option<Progress>) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
     pub(crate) fn count_one(&self) -> usize {
         self.n_done.fetch_add(1, Ordering::Relaxed) + 1
     }
-}
 
-impl SearchIndex for FullText {
-    fn known(&self) -> Vec<(VaultPath, Arc<Note>)> {
+    /// Returns what is known of every file in the index, and the parts that it was read from.
+    pub(crate) fn known_parts(&self) -> (Parts, Vec<(VaultPath, Arc<Note>)>) {
         let searcher = || -> tantivy::Result<Option<Searcher>> {
             let mut state = self.lock();
             self.refresh(&mut state)?;
             Ok(state.committed.as_ref().map(Committed::searcher))
         };
         // read with the index unlocked: searches go on meanwhile
-        let known = self.guarded(|| searcher()?.as_ref().map(rows).transpose());
-        known.flatten().unwrap_or_default()
+        let known = self.guarded(|| match searcher()? {
+            Some(searcher) => Ok((parts(&searcher), rows(&searcher)?)),
+            None => Ok(Default::default()),
+        });
+        known.unwrap_or_default()
+    }
+}
+
+/// Whether it is our turn to write the index.
+pub(crate) enum Turn {
+    /// It is.
+    Ours(Writer),
+    /// Another process writes.
+    Busy,
+    /// Another process has written since the index was read.
+    Outdated,
+}
+
+/// Files that are being read for the index.
+pub(crate) struct Expected<'a>(&'a FullText);
+
+impl Drop for Expected<'_> {
+    fn drop(&mut self) {
+        self.0.set_progress(None);
+    }
+}
+
+impl SearchIndex for FullText {
+    fn known(&self) -> Vec<(VaultPath, Arc<Note>)> {
+        self.known_parts().1
     }
 
     fn tell(&self, path: &VaultPath, now: Option<Told>) {

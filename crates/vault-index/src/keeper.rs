@@ -1,16 +1,16 @@
 //! Keeping the index: a thread that compares, watches, and writes batches, never in a call's way.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use vault_core::index::{SearchIndex, Told};
+use vault_core::index::Told;
 use vault_core::news::Keeping;
-use vault_core::{Call, Seeds, Vault, VaultError, VaultPath};
+use vault_core::{Call, Vault, VaultError, VaultPath};
 
-use crate::full_text::FullText;
+use crate::committed::{Parts, Writer};
+use crate::full_text::{FullText, Turn};
 use crate::limits::{FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, MIN_BULK, POLL_PAUSE, POLL_SHARE, QUIET};
 use crate::watch::Folders;
 
@@ -65,6 +65,14 @@ pub fn attach(vault: &Vault) -> Arc<FullText> {
 pub fn build(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<usize, VaultError> {
     update(vault, index, 1, progress)?;
     Ok(index.n_files())
+}
+
+/// Throws the index of a vault away and builds it anew, as [`build`] does. Another process that writes is waited for.
+pub fn rebuild(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<usize, VaultError> {
+    while !index.clear().map_err(unwritable)? {
+        thread::sleep(LOCK_PAUSE);
+    }
+    build(vault, index, progress)
 }
 
 /// Compares when that is due, else waits for something to do. `pause` is how long a failure is waited out, longer each time.
@@ -130,17 +138,17 @@ pub(crate) fn update(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(), VaultError> {
     loop {
-        let known: Seeds = index.known().into_iter().collect();
-        let has: HashSet<VaultPath> = known.keys().cloned().collect();
-        let survey = vault.survey(known, &call())?;
+        let (parts, known) = index.known_parts();
+        let knows_any = !known.is_empty();
+        let survey = vault.survey(known.into_iter().collect(), &call())?;
         let n_changed = survey.n_changed();
         if n_changed + survey.n_gone() < least && index.is_open() {
             return vault.adopt(survey, None, &call());
         }
-        index.expect(Some(n_changed));
-        let Some(bulk) = take_turn(index)? else { continue };
+        let _expected = index.expect(n_changed);
+        let Some(bulk) = take_turn(index, &parts)? else { continue };
         let write = |path: &VaultPath, told: Told| {
-            if has.contains(path) {
+            if knows_any {
                 bulk.remove(path);
             }
             // An index that cannot be written is found out when it is committed.
@@ -149,27 +157,84 @@ pub(crate) fn update(
         };
         survey.gone().for_each(|path| bulk.remove(path));
         let adopted = vault.adopt(survey, Some(&write), &call());
-        let ended = adopted.and_then(|()| index.end_bulk(bulk).map_err(unwritable));
-        index.expect(None);
-        return ended;
+        return adopted.and_then(|()| index.end_bulk(bulk).map_err(unwritable));
     }
 }
 
-/// Waits for the right to write. `None` when another process wrote the index meanwhile, so that all must be compared
-/// again.
-fn take_turn(index: &FullText) -> Result<Option<crate::committed::Writer>, VaultError> {
-    let mut has_waited = false;
+/// Waits for the right to write the index as it was in these parts. `None` when another process wrote it since, so that
+/// all must be compared again.
+fn take_turn(index: &FullText, parts: &Parts) -> Result<Option<Writer>, VaultError> {
     while !index.is_stopped() {
-        match index.begin_bulk().map_err(unwritable)? {
-            Some(_) if has_waited => return Ok(None),
-            Some(writer) => return Ok(Some(writer)),
-            None => has_waited = true,
+        match index.begin_bulk(parts).map_err(unwritable)? {
+            Turn::Ours(writer) => return Ok(Some(writer)),
+            Turn::Outdated => return Ok(None),
+            Turn::Busy => thread::sleep(LOCK_PAUSE),
         }
-        thread::sleep(LOCK_PAUSE);
     }
     Err(VaultError::Timeout)
 }
 
 fn unwritable(error: tantivy::TantivyError) -> VaultError {
     VaultError::Io { doing: "writing the search index".into(), source: std::io::Error::other(error) }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Opens the vault in `place` as a process of its own.
+    fn process(place: &Path) -> (Vault, Arc<FullText>) {
+        let store = vault_core::Store::open(&place.join("vault")).unwrap().with_cache_folder(&place.join("cache"));
+        let vault = Vault::on(store);
+        let index = attach(&vault);
+        (vault, index)
+    }
+
+    fn place(n_notes: usize) -> tempfile::TempDir {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir(place.path().join("vault")).unwrap();
+        (0..n_notes).for_each(|number| fs::write(place.path().join(format!("vault/{number}.md")), "heron\n").unwrap());
+        place
+    }
+
+    #[test]
+    fn an_index_that_another_process_wrote_since_it_was_read_is_read_again() {
+        let place = place(5);
+        let ((_, late), (vault, quick)) = (process(place.path()), process(place.path()));
+        let (before, _) = late.known_parts();
+        assert_eq!(build(&vault, &quick, &|_, _| ()).unwrap(), 5);
+        assert!(matches!(late.begin_bulk(&before).unwrap(), Turn::Outdated));
+        let (now, known) = late.known_parts();
+        assert_eq!(known.len(), 5);
+        assert!(matches!(late.begin_bulk(&now).unwrap(), Turn::Ours(_)));
+    }
+
+    #[test]
+    fn processes_that_build_at_once_add_each_file_once() {
+        let place = place(300);
+        thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    let (vault, index) = process(place.path());
+                    assert_eq!(build(&vault, &index, &|_, _| ()).unwrap(), 300);
+                });
+            }
+        });
+        let (_, index) = process(place.path());
+        assert_eq!(index.known_parts().1.len(), 300);
+    }
+
+    #[test]
+    fn an_index_given_up_by_one_process_is_not_the_one_that_another_made_meanwhile() {
+        let place = place(5);
+        let ((_, late), (vault, quick)) = (process(place.path()), process(place.path()));
+        build(&vault, &quick, &|_, _| ()).unwrap();
+        assert_eq!(late.known_parts().1.len(), 5);
+        rebuild(&vault, &quick, &|_, _| ()).unwrap();
+        late.give_up();
+        assert_eq!(process(place.path()).1.known_parts().1.len(), 5);
+    }
 }

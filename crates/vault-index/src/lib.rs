@@ -15,4 +15,4 @@ mod segment;
 mod watch;
 
 pub use full_text::FullText;
-pub use keeper::{Keeper, attach, build};
+pub use keeper::{Keeper, attach, build, rebuild};
