@@ -574,7 +574,7 @@ fn the_tool_list_stays_small() {
     let bytes: usize = tools.iter().map(|tool| told(tool).len()).sum();
     assert!(bytes <= 16 * 1024, "{bytes} bytes: the budget of a whole profile");
     // All tools of the contract must stay within 16 KB; these are the larger ones among them.
-    assert!(bytes <= tools.len() * 620, "{bytes} bytes for {} tools", tools.len());
+    assert!(bytes <= tools.len() * 560, "{bytes} bytes for {} tools", tools.len());
 }
 
 /// A vault of two notes.

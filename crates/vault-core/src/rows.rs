@@ -14,8 +14,10 @@ pub(crate) struct Page<T> {
 
 /// A row of a list.
 pub(crate) trait Row: Serialize {
-    /// What `next` is when this row is the last one of an answer.
-    fn cursor(&self) -> String;
+    /// What `next` is when this row is the last one of an answer; empty where an answer does not go on.
+    fn cursor(&self) -> String {
+        String::new()
+    }
 }
 
 impl<T: Row> Row for &T {

@@ -17,6 +17,7 @@ use tantivy::{
 use vault_core::VaultPath;
 use vault_core::catalog::Note;
 use vault_core::index::Told;
+use vault_core::store::make_private_folder;
 
 use crate::fields::{self, Fields};
 use crate::limits::{BATCH_BYTES, BUILD_THREAD_BYTES, INDEX_VERSION, MAX_BUILD_THREADS};
@@ -166,14 +167,6 @@ fn clear(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-fn make_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 impl Writer {

@@ -13,11 +13,11 @@ use crate::path::folded;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
-/// Create a folder, and those above it that are missing.
+/// Create a folder and those above it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateFolder {
-    /// Folder to make, e.g. `Projects/2026`.
+    /// Folder to make, e.g. `Work/2026`.
     pub path: String,
 }
 

@@ -25,12 +25,12 @@ use crate::version::Version;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateNote {
-    /// Title, e.g. `Meeting with Ada`; the file name follows it.
+    /// Title; the file name follows it.
     pub title: String,
-    /// Text; may begin with a frontmatter block.
+    /// Text, with or without frontmatter.
     #[serde(default)]
     pub markdown: String,
-    /// Folder, e.g. `Projects`; top when left out.
+    /// Folder, e.g. `Work`; top when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
     /// Tags to add.

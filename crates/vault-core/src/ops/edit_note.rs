@@ -19,17 +19,17 @@ use crate::switches::Switch;
 use crate::vault::{Draft, Text, Vault};
 use crate::version::Version;
 
-/// Change a passage of a note: replaces `old_string` with `new_string`, nothing else.
+/// Replace `old_string` in a note by `new_string`, nothing else.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EditNote {
-    /// Note to change, e.g. `Projects/Plan.md`.
+    /// Note to change, e.g. `Work/Plan.md`.
     pub path: String,
-    /// Text to replace, exactly as `read_note` shows it, there once.
+    /// Text as `read_note` shows it, there once.
     pub old_string: String,
-    /// Text to put there.
+    /// New text.
     pub new_string: String,
-    /// Replace every occurrence.
+    /// Every occurrence.
     #[serde(default)]
     pub replace_all: bool,
     /// From reading the whole note.
@@ -37,7 +37,7 @@ pub struct EditNote {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(required, with = "String")]
     pub version: Option<String>,
-    /// If the note changed since, but in other lines, edit the present text.
+    /// If other lines changed since, edit the present text.
     #[serde(default)]
     pub rebase: bool,
 }

@@ -21,32 +21,32 @@ use crate::store::{Care, Visited, Visitor};
 use crate::switches::Switch;
 use crate::vault::{Vault, lock};
 
-/// Find lines of notes by exact text or regular expression; for words, use `search_notes`.
+/// Find lines of notes by exact text or regex; for words, use `search_notes`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrepNotes {
-    /// What to find, e.g. `TODO`.
+    /// E.g. `TODO`.
     pub pattern: String,
-    /// Read the pattern as a regular expression.
+    /// The pattern is a regex.
     #[serde(default)]
     pub regex: bool,
-    /// Ignore letter case.
+    /// Ignore case.
     #[serde(default, rename = "ignoreCase")]
     pub ignore_case: bool,
-    /// Folder, note or glob to search, e.g. `Projects/**/plan*.md`.
+    /// Folder, note or glob to search, e.g. `Work/**/plan*.md`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Lines, or only the notes that have any.
+    /// Lines, or notes with counts.
     #[serde(default, rename = "outputMode")]
     pub output_mode: OutputMode,
-    /// Lines to show before and after each.
+    /// Lines around each.
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub context: usize,
-    /// Include archived notes.
+    /// Archived notes, too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
-    /// At most this many rows.
+    /// Rows at most.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: usize,

@@ -15,20 +15,20 @@ use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
-/// List files that are not notes (sheets, images, PDFs, …), or every file, by path.
+/// List files that are no notes (sheets, images, …), or all, by path.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFiles {
-    /// Folder to list, e.g. `Projects`.
+    /// Folder to list, e.g. `Work`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Include the files of folders below.
+    /// Folders below, too.
     #[serde(default = "default_recursive")]
     pub recursive: bool,
     /// `files`: all but notes.
     #[serde(default)]
     pub include: Include,
-    /// At most this many rows.
+    /// Rows at most.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 5000))]
     pub limit: usize,

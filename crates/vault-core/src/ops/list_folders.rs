@@ -16,14 +16,14 @@ use crate::shown::one_line;
 use crate::switches::Switch;
 use crate::vault::Vault;
 
-/// List folders as a tree with the number of notes and sheets in each: see how the vault is organised.
+/// List folders as a tree, with numbers of notes and sheets.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListFolders {
-    /// Folder to begin at, e.g. `Projects`.
+    /// Folder to begin at, e.g. `Work`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// At most this many levels; 1 is direct children only.
+    /// Levels at most; 1: direct children.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub depth: Option<usize>,

@@ -20,24 +20,24 @@ use crate::tags;
 use crate::times::rfc3339;
 use crate::vault::Vault;
 
-/// List notes and sheets, newest first: see what the vault holds or what changed lately.
+/// List notes and sheets, newest first.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListNotes {
-    /// Folder to list, e.g. `Projects`.
+    /// Folder to list, e.g. `Work`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Add the first text of each note.
+    /// First text of each note.
     #[serde(default, rename = "includeExcerpt")]
     pub include_excerpt: bool,
-    /// Include archived notes.
+    /// Archived notes, too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
-    /// At most this many rows.
+    /// Rows at most.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
-    /// Tags that all must have; `a` finds `a/b`.
+    /// Tags all must have; `a` finds `a/b`.
     #[serde(default)]
     pub tags: Vec<String>,
     /// `next` of the last answer.

@@ -14,7 +14,7 @@ use crate::ranges::{self, Range};
 use crate::switches::Switch;
 use crate::vault::Vault;
 
-/// Read a plain text file as stored: text, code, CSV, JSON, or a note's own bytes. Use `read_note` to read notes.
+/// Read a text file as stored: code, CSV, JSON. For notes, use `read_note`.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadFile {
@@ -24,7 +24,7 @@ pub struct ReadFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// At most this many lines.
+    /// Lines at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,

@@ -18,24 +18,24 @@ use crate::times::{parse_date, rfc3339};
 use crate::vault::{Text, Vault};
 use crate::version::Version;
 
-/// Read a note as Markdown. A whole read also returns the `version` that changing the note needs.
+/// Read a note as Markdown. A whole read returns the `version` that changes need.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadNote {
-    /// Note to read, e.g. `Projects/Plan.md`.
+    /// Note to read, e.g. `Work/Plan.md`.
     pub path: String,
     /// First line, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub offset: Option<usize>,
-    /// At most this many lines.
+    /// Lines at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
-    /// Show elements as stored, not as placeholders; no `version` then.
+    /// Elements as stored; no `version` then.
     #[serde(default, rename = "expandBlocks")]
     pub expand_blocks: bool,
-    /// Version you hold: answers `unchanged`, or a shorter `diff`.
+    /// Version you hold: answers `unchanged` or a `diff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }

@@ -22,19 +22,19 @@ use crate::tags;
 use crate::times::rfc3339;
 use crate::vault::Vault;
 
-/// Search titles, bodies, headings, tags and sheets, best first: words, "a phrase", -without, tag:x, path:x/, begin*.
+/// Search notes and sheets, best first: words, "a phrase", -without, tag:x, path:x/, begin*.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchNotes {
-    /// What to look for, e.g. `fern "likes shade" tag:garden -indoor`.
+    /// E.g. `fern "likes shade" -indoor`.
     pub query: String,
-    /// Tags that all must have; `a` finds `a/b`.
+    /// Tags all must have; `a` finds `a/b`.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Include archived notes.
+    /// Archived notes, too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
-    /// At most this many results.
+    /// Results at most.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 199))]
     pub limit: usize,

@@ -19,9 +19,9 @@ use crate::version::Version;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateNote {
-    /// Note to rewrite, e.g. `Projects/Plan.md`.
+    /// Note to rewrite, e.g. `Work/Plan.md`.
     pub path: String,
-    /// Whole new text, as `read_note` shows it. No frontmatter block keeps the present keys.
+    /// Whole new text. Without a frontmatter block, the present keys stay.
     pub markdown: String,
     /// From reading the whole note.
     // Required in the schema; its absence is answered by `version_required`.

@@ -17,11 +17,11 @@ use crate::tags;
 use crate::vault::{Draft, Saved, Text, Vault};
 use crate::version::Version;
 
-/// Add or remove tags of a note, in its frontmatter.
+/// Add or remove tags in a note's frontmatter.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateTags {
-    /// Note, e.g. `Projects/Plan.md`.
+    /// Note, e.g. `Work/Plan.md`.
     pub path: String,
     /// Tags to add, e.g. `project/site`.
     #[serde(default)]

@@ -46,7 +46,7 @@ pub use portable::RealDisk;
 #[cfg(unix)]
 pub use real::RealDisk;
 pub use record::{Change, Record, RecordKind};
-pub use state::MachineId;
+pub use state::{MachineId, make_private_folder};
 pub use sweep::LateSave;
 pub use tail::Tailed;
 pub use visit::{Care, Visited, Visitor};
