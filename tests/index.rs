@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use vault_core::ops::{CreateNote, EditNote, ListNotes, ReadNote, SearchNotes, SearchNotesResponse};
+use vault_core::ops::{CreateNote, EditNote, ListFolders, ListNotes, ReadNote, SearchNotes, SearchNotesResponse};
 use vault_core::{Call, Operation, Store, Vault};
 use vault_index::Keeper;
 
@@ -131,6 +131,8 @@ enum Step {
     Save(usize, String),
     Remove(usize),
     Move(usize, usize),
+    /// A folder takes the name of a file, with a file in it.
+    Folder(usize, String),
     /// The process ends, and another one begins.
     Restart,
 }
@@ -140,6 +142,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0usize..8, text()).prop_map(|(file, text)| Step::Save(file, text)),
         1 => (0usize..8).prop_map(Step::Remove),
         1 => (0usize..8, 0usize..8).prop_map(|(from, to)| Step::Move(from, to)),
+        1 => (0usize..8, text()).prop_map(|(file, text)| Step::Folder(file, text)),
         1 => Just(Step::Restart),
     ]
 }
@@ -162,12 +165,19 @@ proptest! {
         let mut process = place.process().ready();
         for step in steps {
             match step {
-                Step::Save(number, text) => place.write(&file(number), &text),
+                Step::Save(number, text) => {
+                    drop(fs::remove_dir_all(place.folder().join(file(number))));
+                    place.write(&file(number), &text);
+                }
                 Step::Remove(number) => drop(fs::remove_file(place.folder().join(file(number)))),
                 Step::Move(from, to) => {
                     let [from, to] = [from, to].map(|number| place.folder().join(file(number)));
                     fs::create_dir_all(to.parent().unwrap()).unwrap();
                     drop(fs::rename(from, to));
+                }
+                Step::Folder(number, text) => {
+                    drop(fs::remove_file(place.folder().join(file(number))));
+                    place.write(&format!("{}/inner.md", file(number)), &text);
                 }
                 Step::Restart => process = place.process().ready(),
             }
@@ -238,6 +248,40 @@ fn what_other_programs_do_is_found_soon_and_nothing_leads_to_a_file_that_is_gone
     assert_eq!(paths(&process.search("walrus")), BTreeSet::from(["new/deeper/three.md".to_owned()]));
     let listed = ListNotes { limit: 10, ..ListNotes::default() };
     until(|| listed.clone().run(&process.vault, &call()).unwrap().total == 1);
+}
+
+#[test]
+fn a_folder_that_takes_the_name_of_a_note_ends_the_note() {
+    let place = Place::new();
+    place.write("a.md", "walrus\n");
+    let process = place.process().ready();
+    fs::remove_file(place.folder().join("a.md")).unwrap();
+    place.write("a.md/b.md", "walrus\n");
+    let expected = BTreeSet::from(["a.md/b.md".to_owned()]);
+    until(|| paths(&process.search("walrus")) == expected);
+    let listed = ListNotes { limit: 10, ..ListNotes::default() };
+    until(|| listed.clone().run(&process.vault, &call()).unwrap().total == 1);
+    drop(process);
+    // and when nobody looks on
+    fs::remove_dir_all(place.folder().join("a.md")).unwrap();
+    place.write("a.md", "walrus\n");
+    drop(place.process().ready());
+    fs::remove_file(place.folder().join("a.md")).unwrap();
+    place.write("a.md/b.md", "walrus\n");
+    assert_eq!(paths(&place.process().ready().search("walrus")), expected);
+}
+
+#[test]
+fn a_folder_that_takes_the_place_of_another_is_listed_as_it_is() {
+    let place = Place::new();
+    place.write("a/x/one.md", "walrus\n");
+    place.write("b/y/two.md", "heron\n");
+    let process = place.process().ready();
+    fs::rename(place.folder().join("a"), place.0.path().join("away")).unwrap();
+    fs::rename(place.folder().join("b"), place.folder().join("a")).unwrap();
+    until(|| paths(&process.search("heron")) == BTreeSet::from(["a/y/two.md".to_owned()]));
+    let folders = || ListFolders::default().run(&process.vault, &call()).unwrap().to_string();
+    until(|| folders().contains("y/") && !folders().contains("x/") && !folders().contains("b/"));
 }
 
 #[test]

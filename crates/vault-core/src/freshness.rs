@@ -68,7 +68,7 @@ impl Survey {
 }
 
 /// Notes as somebody knew them, by path.
-pub type Seeds = HashMap<VaultPath, Arc<Note>>;
+pub type Seeds = HashMap<VaultPath, Arc<Note>, foldhash::fast::RandomState>;
 
 impl Vault {
     /// Returns the catalog as the disk is now: costs a walk, and a look into the files that changed, unless somebody
@@ -84,7 +84,7 @@ impl Vault {
         // One comparison at a time; reads and writes go on meanwhile.
         let _turn = lock(&self.comparing);
         if !self.is_followed(&rules) {
-            let survey = self.survey(self.seeds(), call)?;
+            let survey = self.survey(|| self.seeds(), call)?;
             self.adopt(survey, None, call)?;
         }
         Ok(self.known_catalog())
@@ -138,8 +138,9 @@ impl Vault {
         }
     }
 
-    /// Walks the vault and tells what differs from `seeds`. Folders that are found are watched, when somebody does that.
-    pub fn survey(&self, seeds: Seeds, call: &Call) -> Result<Survey, VaultError> {
+    /// Walks the vault and tells what differs from `seeds`, which are looked up meanwhile. Folders that are found are
+    /// watched, when somebody does that.
+    pub fn survey(&self, seeds: impl FnOnce() -> Seeds + Send, call: &Call) -> Result<Survey, VaultError> {
         let rules = self.rules()?;
         // What other processes write from now on is told by the log.
         self.store().tail(call.now)?;
@@ -147,16 +148,8 @@ impl Vault {
         if let Some(watch) = self.watch() {
             watch.begin(&VaultPath::root());
         }
-        let found = self.store().walk(&|path, kind| self.is_entered(&rules, path, kind))?;
-        let mut survey =
-            Survey { rules, folders: BTreeSet::new(), seeded: vec![], changed: vec![], files: vec![], gone: vec![] };
-        // The walk is sorted by path.
-        let is_gone = |path: &&VaultPath| found.binary_search_by(|(found, _)| found.cmp(path)).is_err();
-        let known = before.notes.keys().chain(before.files.keys());
-        let gone: BTreeSet<&VaultPath> = known.chain(seeds.keys()).filter(is_gone).collect();
-        survey.gone = gone.into_iter().map(|path| Difference::at(path.clone(), &before)).collect();
-        found.into_iter().for_each(|(path, stat)| survey.note(path, stat, &before, &seeds));
-        Ok(survey)
+        let (found, seeds) = self.store().walk_while(&|path, kind| self.is_entered(&rules, path, kind), seeds)?;
+        Ok(Survey::of(rules, found, &before, seeds))
     }
 
     /// Tells whether a walk lists an entry; a folder is watched before its entries are listed.
@@ -176,9 +169,7 @@ impl Vault {
         let Survey { rules, folders, seeded, changed, files, gone } = survey;
         let looked = self.read_changed(changed, intake, call)?;
         let mut known = lock(&self.known);
-        for (difference, note) in seeded {
-            known.put(&difference, Some(note));
-        }
+        known.put_all(seeded);
         looked.into_iter().for_each(|look| self.settle(&mut known, look));
         for (path, stat) in files {
             known.change().put_file(path, File { stat });
@@ -335,10 +326,13 @@ impl Vault {
         }
         let found = self.store().walk_in(folder, &|path, kind| self.is_entered(rules, path, kind))?;
         let is_gone = |path: &&VaultPath| found.binary_search_by(|(found, _)| found.cmp(path)).is_err();
-        let gone: Vec<VaultPath> = below(&self.known_catalog(), folder).filter(is_gone).cloned().collect();
-        gone.iter().for_each(|path| self.forget(path));
+        let mut gone: Vec<VaultPath> = below(&self.known_catalog(), folder).filter(is_gone).cloned().collect();
+        // a file may have had the name
+        gone.push(folder.clone());
+        gone.iter().for_each(|path| self.forget_file(&mut lock(&self.known), path));
         let mut known = lock(&self.known);
         let folders = &mut known.change().folders;
+        folders.retain(|known| !known.is_in(folder));
         folders.insert(folder.clone());
         for (path, stat) in found {
             match stat.kind {
@@ -355,20 +349,22 @@ impl Vault {
         let mut known = lock(&self.known);
         let mut gone: Vec<VaultPath> = below(&known.catalog, path).cloned().collect();
         gone.push(path.clone());
-        for path in &gone {
-            let is_known = known.catalog.notes.contains_key(path) || known.catalog.files.contains_key(path);
-            if is_known {
-                known.change().remove(path);
-            }
-            if is_known || has_words(path) {
-                self.tell_index(path, None);
-            }
-        }
+        gone.iter().for_each(|path| self.forget_file(&mut known, path));
         if known.catalog.folders.contains(path) {
             known.change().folders.retain(|folder| folder != path && !folder.is_in(path));
             if let Some(watch) = self.watch() {
                 watch.end(path);
             }
+        }
+    }
+
+    fn forget_file(&self, known: &mut Known, path: &VaultPath) {
+        let is_known = known.catalog.notes.contains_key(path) || known.catalog.files.contains_key(path);
+        if is_known {
+            known.change().remove(path);
+        }
+        if is_known || has_words(path) {
+            self.tell_index(path, None);
         }
     }
 
@@ -403,6 +399,19 @@ impl Known {
         Arc::make_mut(&mut self.catalog)
     }
 
+    /// Puts many notes, sorted by path, into the catalog.
+    fn put_all(&mut self, notes: Vec<(Difference, Arc<Note>)>) {
+        if self.catalog.notes.is_empty() {
+            let are_new = |(difference, _): &(Difference, _)| difference.before.is_none();
+            let notes = notes.into_iter().filter(are_new).map(|(difference, note)| (difference.path, note));
+            self.change().fill(notes);
+            return;
+        }
+        for (difference, note) in notes {
+            self.put(&difference, Some(note));
+        }
+    }
+
     /// Puts a note into the catalog, or takes it out, unless the catalog says something else than it did before.
     fn put(&mut self, difference: &Difference, now: Option<Arc<Note>>) -> bool {
         let Difference { path, before } = difference;
@@ -425,31 +434,61 @@ impl Difference {
 }
 
 impl Survey {
-    fn note(&mut self, path: VaultPath, stat: Stat, before: &Catalog, seeds: &Seeds) {
-        let known = before.notes.get(&path);
-        match stat.kind {
-            EntryKind::Folder => drop(self.folders.insert(path)),
-            // a pipe or a device that has the name of something known
-            EntryKind::Other if known.is_some() || before.files.contains_key(&path) => {
-                self.gone.push(Difference::at(path, before));
-            }
-            EntryKind::Other => {}
-            EntryKind::File if path.is_note() => match seeds.get(&path).filter(|seed| seed.is_still(&stat)) {
-                Some(_) if known.is_some_and(|known| known.is_still(&stat)) => {}
-                Some(seed) => self.seeded.push((Difference::at(path, before), seed.clone())),
-                None => self.changed.push((Difference::at(path, before), stat)),
-            },
-            EntryKind::File => {
-                let is_known = before.files.get(&path).is_some_and(|file| file.stat == stat);
-                let is_indexed = seeds.get(&path).is_some_and(|seed| seed.is_still(&stat));
-                match has_words(&path) {
-                    true if !is_known && !is_indexed => self.changed.push((Difference::at(path, before), stat)),
-                    _ if !is_known => self.files.push((path, stat)),
-                    _ => {}
+    /// Compares what a walk found, which is sorted by path, with what was known.
+    fn of(rules: Arc<Rules>, found: Vec<(VaultPath, Stat)>, before: &Catalog, mut seeds: Seeds) -> Survey {
+        let mut survey =
+            Survey { rules, folders: BTreeSet::new(), seeded: vec![], changed: vec![], files: vec![], gone: vec![] };
+        let mut gone: BTreeSet<VaultPath> = missing(before.notes.keys(), &found).cloned().collect();
+        gone.extend(missing(before.files.keys(), &found).cloned());
+        for (path, stat) in found {
+            let seed = seeds.remove(&path);
+            match stat.kind {
+                EntryKind::File => survey.note(path, stat, before, seed),
+                // a folder, or a pipe or device, may have the name of a file that was known
+                kind => {
+                    if seed.is_some() || before.notes.contains_key(&path) || before.files.contains_key(&path) {
+                        gone.insert(path.clone());
+                    }
+                    if kind == EntryKind::Folder {
+                        survey.folders.insert(path);
+                    }
                 }
             }
         }
+        gone.extend(seeds.into_keys());
+        survey.gone = gone.into_iter().map(|path| Difference::at(path, before)).collect();
+        survey
     }
+
+    fn note(&mut self, path: VaultPath, stat: Stat, before: &Catalog, seed: Option<Arc<Note>>) {
+        let seed = seed.filter(|seed| seed.is_still(&stat));
+        if path.is_note() {
+            match seed {
+                Some(_) if is_still(before, &path, &stat) => {}
+                Some(seed) => self.seeded.push((Difference::at(path, before), seed)),
+                None => self.changed.push((Difference::at(path, before), stat)),
+            }
+            return;
+        }
+        let is_known = before.files.get(&path).is_some_and(|file| file.stat == stat);
+        match has_words(&path) {
+            true if !is_known && seed.is_none() => self.changed.push((Difference::at(path, before), stat)),
+            _ if !is_known => self.files.push((path, stat)),
+            _ => {}
+        }
+    }
+}
+
+/// Returns those of `known` that were not found; both are sorted by path.
+fn missing<'a>(
+    known: impl Iterator<Item = &'a VaultPath>,
+    found: &[(VaultPath, Stat)],
+) -> impl Iterator<Item = &'a VaultPath> {
+    let mut found = found.iter().map(|(path, _)| path).peekable();
+    known.filter(move |path| {
+        while found.next_if(|found| found < path).is_some() {}
+        found.peek() != Some(path)
+    })
 }
 
 /// What a look at a file found.

@@ -189,7 +189,7 @@ impl FullText {
         let Some(writer) = committed.writer(true)? else { return Ok(Turn::Busy) };
         self.refresh(&mut state)?;
         let is_as_read = state.committed.as_ref().is_some_and(|committed| parts(&committed.searcher()) == *read);
-        Ok(if is_as_read { Turn::Ours(writer) } else { Turn::Outdated })
+        Ok(if is_as_read { Turn::Ours(Box::new(writer)) } else { Turn::Outdated })
     }
 
     /// Makes what was written in bulk what is searched.
@@ -289,7 +289,7 @@ impl FullText {
 /// Whether it is our turn to write the index.
 pub(crate) enum Turn {
     /// It is.
-    Ours(Writer),
+    Ours(Box<Writer>),
     /// Another process writes.
     Busy,
     /// Another process has written since the index was read.

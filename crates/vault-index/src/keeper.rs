@@ -138,9 +138,13 @@ pub(crate) fn update(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<(), VaultError> {
     loop {
-        let (parts, known) = index.known_parts();
-        let knows_any = !known.is_empty();
-        let survey = vault.survey(known.into_iter().collect(), &call())?;
+        let mut parts = Parts::new();
+        let known = || {
+            let (read, known) = index.known_parts();
+            parts = read;
+            known.into_iter().collect()
+        };
+        let survey = vault.survey(known, &call())?;
         let n_changed = survey.n_changed();
         if n_changed + survey.n_gone() < least && index.is_open() {
             return vault.adopt(survey, None, &call());
@@ -148,7 +152,7 @@ pub(crate) fn update(
         let _expected = index.expect(n_changed);
         let Some(bulk) = take_turn(index, &parts)? else { continue };
         let write = |path: &VaultPath, told: Told| {
-            if knows_any {
+            if !parts.is_empty() {
                 bulk.remove(path);
             }
             // An index that cannot be written is found out when it is committed.
@@ -166,7 +170,7 @@ pub(crate) fn update(
 fn take_turn(index: &FullText, parts: &Parts) -> Result<Option<Writer>, VaultError> {
     while !index.is_stopped() {
         match index.begin_bulk(parts).map_err(unwritable)? {
-            Turn::Ours(writer) => return Ok(Some(writer)),
+            Turn::Ours(writer) => return Ok(Some(*writer)),
             Turn::Outdated => return Ok(None),
             Turn::Busy => thread::sleep(LOCK_PAUSE),
         }
@@ -179,7 +183,6 @@ fn unwritable(error: tantivy::TantivyError) -> VaultError {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::fs;
 

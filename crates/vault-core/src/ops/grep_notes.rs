@@ -43,7 +43,7 @@ pub struct GrepNotes {
     #[serde(default)]
     #[schemars(range(min = 0, max = 5))]
     pub context: usize,
-    /// Archived notes, too.
+    /// Archived notes too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
     /// Rows at most.

@@ -22,7 +22,7 @@ pub struct ListFiles {
     /// Folder to list, e.g. `Work`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Folders below, too.
+    /// Folders below too.
     #[serde(default = "default_recursive")]
     pub recursive: bool,
     /// `files`: all but notes.

@@ -30,7 +30,7 @@ pub struct ListNotes {
     /// First text of each note.
     #[serde(default, rename = "includeExcerpt")]
     pub include_excerpt: bool,
-    /// Archived notes, too.
+    /// Archived notes too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
     /// Rows at most.

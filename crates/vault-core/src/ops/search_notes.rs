@@ -31,7 +31,7 @@ pub struct SearchNotes {
     /// Tags all must have; `a` finds `a/b`.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Archived notes, too.
+    /// Archived notes too.
     #[serde(default, rename = "includeArchived")]
     pub include_archived: bool,
     /// Results at most.

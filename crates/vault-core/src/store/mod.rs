@@ -265,7 +265,21 @@ impl Store {
         self.walk_in(&VaultPath::root(), keep)
     }
 
-    /// The same below one folder.
+    /// The same, while something else is done on another thread.
+    pub fn walk_while<T: Send>(
+        &self,
+        keep: Keep,
+        work: impl FnOnce() -> T + Send,
+    ) -> Result<(Vec<(VaultPath, Stat)>, T), VaultError> {
+        std::thread::scope(|scope| {
+            let work = scope.spawn(work);
+            let found = self.walk(keep);
+            let done = work.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok((found?, done))
+        })
+    }
+
+    /// Walks one folder with all below it.
     pub fn walk_in(&self, folder: &VaultPath, keep: Keep) -> Result<Vec<(VaultPath, Stat)>, VaultError> {
         walk::walk(&*self.disk, folder, keep).map_err(|error| self.refusal(folder, Doing::Reading, error))
     }
