@@ -330,6 +330,39 @@ fn a_damaged_index_is_built_anew() {
 }
 
 #[test]
+fn an_index_that_is_damaged_while_it_is_used_is_built_anew() {
+    let place = Place::new();
+    (0..20).for_each(|number| place.write(&format!("{number}.md"), "heron\n"));
+    let process = place.process().ready();
+    for number in 0..3 {
+        for file in files_below(&place.0.path().join("cache")) {
+            drop(fs::remove_file(file));
+        }
+        place.write(&format!("new {number}.md"), "heron\n");
+        until(|| process.search("heron").results.len() == 21 + number);
+        until(|| process.search("heron").indexing.is_none());
+    }
+}
+
+#[test]
+fn single_bits_that_are_wrong_are_noticed() {
+    let place = Place::new();
+    (0..20).for_each(|number| place.write(&format!("{number}.md"), "heron\n"));
+    for extension in ["fast", "fieldnorm", "idx", "pos", "store", "term"] {
+        drop(place.process().ready());
+        let files = files_below(&place.0.path().join("cache"));
+        let file = files.iter().find(|file| file.extension().is_some_and(|found| found == extension)).unwrap();
+        let mut bytes = fs::read(file).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+        fs::write(file, &bytes).unwrap();
+        let process = place.process();
+        until(|| !file.exists());
+        assert_eq!(process.ready().search("heron").results.len(), 20, "{extension}");
+    }
+}
+
+#[test]
 fn a_passage_is_where_it_says() {
     let place = Place::new();
     let text = "---\ntags: [x]\n---\n# Top\n\nsome text\n\n## Birds\n\nA heron stands.\n";

@@ -138,6 +138,22 @@ fn state(folder: &Path) -> Option<FileState> {
     })
 }
 
+/// Tells whether the index in `folder` cannot be read, or has other bytes than were written.
+pub(crate) fn is_damaged(folder: &Path) -> bool {
+    loop {
+        let before = state(folder);
+        // opened by itself, so that what is only read for this does not stay in memory
+        let damaged = before.is_some()
+            && Index::open_in_dir(folder)
+                .and_then(|index| index.validate_checksum())
+                .map_or(true, |files| !files.is_empty());
+        // files of an index that is being written go away
+        if !damaged || state(folder) == before {
+            return damaged;
+        }
+    }
+}
+
 /// Removes the index in `folder` if `is_doomed` says so while nobody makes or removes one. `false` when it stays because
 /// it is being written.
 pub(crate) fn remove(folder: &Path, is_doomed: impl FnOnce() -> bool) -> tantivy::Result<bool> {

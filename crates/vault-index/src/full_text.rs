@@ -146,6 +146,18 @@ impl FullText {
         }
     }
 
+    /// Reads all of the index on disk, and gives it up when it is not what was written.
+    pub(crate) fn verify(&self) {
+        if committed::is_damaged(&self.folder) {
+            self.give_up();
+        }
+    }
+
+    /// Tells whether everything has to be compared before the index can answer.
+    pub(crate) fn lags(&self) -> bool {
+        self.lock().lags
+    }
+
     /// Tells whether there is an index on disk.
     pub(crate) fn is_open(&self) -> bool {
         self.lock().committed.is_some()

@@ -33,9 +33,9 @@ impl Keeper {
             let folders = Arc::new(Folders::new(&vault, root, move || woken.wake()));
             vault.use_watch(folders.clone());
             drop(vault);
-            let mut pause = POLL_PAUSE;
+            let mut pace = Pace { pause: POLL_PAUSE, is_verified: false };
             while let (Some(vault), false) = (at.upgrade(), kept.is_stopped()) {
-                turn(&vault, &kept, &folders, &mut pause);
+                turn(&vault, &kept, &folders, &mut pace);
             }
         };
         if thread::Builder::new().name("index".into()).spawn(keep).is_ok() {
@@ -63,6 +63,7 @@ pub fn attach(vault: &Vault) -> Arc<FullText> {
 /// Brings the index of a vault up to date, on disk. `progress` hears how many files of how many were read. Returns how
 /// many files there are.
 pub fn build(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<usize, VaultError> {
+    index.verify();
     update(vault, index, 1, progress)?;
     Ok(index.n_files())
 }
@@ -75,9 +76,20 @@ pub fn rebuild(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize)
     build(vault, index, progress)
 }
 
-/// Compares when that is due, else waits for something to do. `pause` is how long a failure is waited out, longer each time.
-fn turn(vault: &Vault, index: &FullText, folders: &Folders, pause: &mut Duration) {
-    if vault.news().keeping() == Keeping::Watched {
+/// What the thread remembers from one turn to the next.
+struct Pace {
+    /// How long a failure is waited out, longer each time.
+    pause: Duration,
+    /// Whether the index on disk was found to be whole.
+    is_verified: bool,
+}
+
+/// Compares when that is due, else waits for something to do.
+fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
+    if vault.news().keeping() == Keeping::Watched && !index.lags() {
+        if !std::mem::replace(&mut pace.is_verified, true) {
+            return index.verify();
+        }
         index.wait(QUIET);
         if !vault.news().is_empty() {
             // A call that comes meanwhile says what is wrong, should anything be.
@@ -88,11 +100,11 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pause: &mut Duration
     let begin = Instant::now();
     if compare(vault, index, folders).is_err() {
         // The folder is gone, or the index cannot be written: calls read the notes, and say what is wrong.
-        rest(index, *pause);
-        *pause = (*pause * 2).min(LONGEST_PAUSE);
+        rest(index, pace.pause);
+        pace.pause = (pace.pause * 2).min(LONGEST_PAUSE);
         return;
     }
-    *pause = POLL_PAUSE;
+    pace.pause = POLL_PAUSE;
     if !folders.is_watching() {
         write_when_due(vault, index);
         rest(index, POLL_PAUSE.max(begin.elapsed() * POLL_SHARE));
