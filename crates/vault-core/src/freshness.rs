@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::catalog::{Catalog, File, Note};
 use crate::error::VaultError;
 use crate::index::Told;
-use crate::limits::{MAX_NOTE_BYTES, RECENT};
+use crate::limits::{MAX_LOOKS, MAX_NOTE_BYTES, RECENT};
 use crate::news::Keeping;
 use crate::path::{FileKind, VaultPath};
 use crate::rules::Rules;
@@ -78,7 +78,7 @@ impl Vault {
     pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
         let rules = self.rules()?;
         if self.is_followed(&rules) {
-            self.look_at_news(&rules, call)?;
+            while !self.look_at_news(&rules, call)? {}
             return Ok(self.known_catalog());
         }
         // One comparison at a time; reads and writes go on meanwhile.
@@ -108,7 +108,8 @@ impl Vault {
         Arc::clone(&lock(&self.known).catalog)
     }
 
-    /// Brings what is known up to date as far as that is quick, and tells whether it is complete then.
+    /// Brings what is known up to date as far as that is quick, and tells whether it is complete then: when very much has
+    /// changed at once, it takes more than one call.
     ///
     /// Changes by other vault processes of this machine are always known afterwards.
     pub fn freshen(&self, call: &Call) -> Result<bool, VaultError> {
@@ -116,8 +117,8 @@ impl Vault {
             return self.catalog(call).map(|_| true);
         }
         let rules = self.rules()?;
-        self.look_at_news(&rules, call)?;
-        Ok(self.is_followed(&rules))
+        let has_seen_all = self.look_at_news(&rules, call)?;
+        Ok(has_seen_all && self.is_followed(&rules))
     }
 
     /// Tells whether all that happens is noted, by the present rules.
@@ -236,21 +237,30 @@ impl Vault {
         Ok(looked.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at what was noted and at what other processes of ours wrote.
-    fn look_at_news(&self, rules: &Arc<Rules>, call: &Call) -> Result<(), VaultError> {
+    /// Looks at what other processes of ours wrote, and at what was noted; of the latter, at so much that a call need not
+    /// wait long. Tells whether that was all.
+    fn look_at_news(&self, rules: &Arc<Rules>, call: &Call) -> Result<bool, VaultError> {
         let _turn = lock(&self.looking);
         let tailed = self.store().tail(call.now)?;
         if tailed.begun {
             self.news.miss();
         }
-        let mut paths = self.news.take();
-        paths.extend(tailed.paths.into_iter().filter(|path| !self.is_as_known(path)));
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let looked = self.look_at(&paths, rules, false, call);
+        let written: BTreeSet<VaultPath> = tailed.paths.into_iter().filter(|path| !self.is_as_known(path)).collect();
+        self.look_or_note(written, rules, usize::MAX, call)?;
+        let (noted, are_all) = self.news.take(MAX_LOOKS);
+        Ok(self.look_or_note(noted, rules, MAX_LOOKS, call)? && are_all)
+    }
+
+    /// Looks at paths, or notes them for the next call when that fails.
+    fn look_or_note(
+        &self,
+        paths: BTreeSet<VaultPath>,
+        rules: &Rules,
+        at_most: usize,
+        call: &Call,
+    ) -> Result<bool, VaultError> {
+        let looked = self.look_at(&paths, rules, false, at_most, call);
         if looked.is_err() {
-            // the next call finds them
             paths.into_iter().for_each(|path| self.news.note(path));
         }
         looked
@@ -275,7 +285,7 @@ impl Vault {
     pub(crate) fn look_again(&self, paths: &BTreeSet<VaultPath>, call: &Call) -> Result<(), VaultError> {
         let rules = self.rules()?;
         let _turn = lock(&self.looking);
-        self.look_at(paths, &rules, true, call)
+        self.look_at(paths, &rules, true, usize::MAX, call).map(drop)
     }
 
     /// Tells whether a file that vault processes write, each time as a new one, is still the one that is known.
@@ -286,8 +296,15 @@ impl Vault {
     }
 
     /// Looks at each path: what is gone first, so that a folder that has another name now is watched under that one. With
-    /// `anew`, also at what is known as it is.
-    fn look_at(&self, paths: &BTreeSet<VaultPath>, rules: &Rules, anew: bool, call: &Call) -> Result<(), VaultError> {
+    /// `anew`, also at what is known as it is. Texts that are more than `at_most` are noted again, and `false` is returned.
+    fn look_at(
+        &self,
+        paths: &BTreeSet<VaultPath>,
+        rules: &Rules,
+        anew: bool,
+        at_most: usize,
+        call: &Call,
+    ) -> Result<bool, VaultError> {
         let mut there = Vec::new();
         for path in paths {
             match self.store().stat(path) {
@@ -304,11 +321,15 @@ impl Vault {
             }
         }
         let (texts, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|(path, _)| has_words(path));
-        let looked = self.read_changed(self.differing(texts, anew), None, call)?;
+        let mut differing = self.differing(texts, anew);
+        let later = differing.split_off(differing.len().min(at_most));
+        let looked = self.read_changed(differing, None, call)?;
         let mut known = lock(&self.known);
         looked.into_iter().for_each(|look| self.settle(&mut known, look));
         files.into_iter().for_each(|(path, stat)| known.change().put_file(path, File { stat }));
-        Ok(())
+        let is_all = later.is_empty();
+        later.into_iter().for_each(|(later, _)| self.news.note(later.path));
+        Ok(is_all)
     }
 
     /// Leaves out the files that are known as they are, unless all are to be read `anew`.

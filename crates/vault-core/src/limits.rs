@@ -93,6 +93,9 @@ pub const MAX_NAME_TRIES: usize = 10_000;
 /// Most paths that a watcher notes before it is cheaper to compare everything.
 pub const MAX_NEWS: usize = 2_000;
 
+/// Notes that a search reads at most because other programs changed them.
+pub const MAX_LOOKS: usize = 16;
+
 /// How old the catalog behind a report may be.
 pub const RECENT: jiff::SignedDuration = jiff::SignedDuration::from_secs(2);
 

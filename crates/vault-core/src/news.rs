@@ -87,9 +87,14 @@ impl News {
         self.lock().paths.is_empty()
     }
 
-    /// Hands over what was noted.
-    pub(crate) fn take(&self) -> BTreeSet<VaultPath> {
-        std::mem::take(&mut self.lock().paths)
+    /// Hands over what was noted, `at_most` so many paths, and tells whether that was all.
+    pub(crate) fn take(&self, at_most: usize) -> (BTreeSet<VaultPath>, bool) {
+        let mut noted = self.lock();
+        let mut taken = std::mem::take(&mut noted.paths);
+        if let Some(first_left) = taken.iter().nth(at_most).cloned() {
+            noted.paths = taken.split_off(&first_left);
+        }
+        (taken, noted.paths.is_empty())
     }
 
     fn lock(&self) -> MutexGuard<'_, Noted> {

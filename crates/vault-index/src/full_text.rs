@@ -237,6 +237,12 @@ impl FullText {
         Ok(true)
     }
 
+    /// Gets what waits in memory ready for searches.
+    pub(crate) fn prepare(&self) {
+        let overlay = self.lock().overlay.clone();
+        overlay.prepare();
+    }
+
     /// Returns how many changed files wait for a batch, since when, and since when none came.
     pub(crate) fn waiting(&self) -> Option<(usize, Duration, Duration)> {
         let state = self.lock();

@@ -11,7 +11,9 @@ use vault_core::{Call, Vault, VaultError, VaultPath};
 
 use crate::committed::{Parts, Writer};
 use crate::full_text::{FullText, Turn};
-use crate::limits::{FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, MIN_BULK, POLL_PAUSE, POLL_SHARE, QUIET};
+use crate::limits::{
+    FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, LOOK_PAUSE, MIN_BULK, POLL_PAUSE, POLL_SHARE, QUIET,
+};
 use crate::watch::Folders;
 
 /// Keeps the index of a vault until it is dropped. What is being written at that moment is not waited for: the index is
@@ -91,9 +93,11 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
             return index.verify();
         }
         index.wait(QUIET);
-        if !vault.news().is_empty() {
-            // A call that comes meanwhile says what is wrong, should anything be.
-            let _ = vault.freshen(&call());
+        // A call that comes meanwhile says what is wrong, should anything be.
+        while !index.is_stopped() && vault.freshen(&call()).is_ok_and(|is_all| !is_all) {
+            index.prepare();
+            // let calls look in between
+            thread::sleep(LOOK_PAUSE);
         }
         return write_when_due(vault, index);
     }

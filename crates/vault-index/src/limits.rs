@@ -24,6 +24,9 @@ pub const MIN_BULK: usize = 256;
 /// How often a process asks for the index's lock while another one has it.
 pub const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long calls may go first while the keeper looks at very many changes.
+pub const LOOK_PAUSE: Duration = Duration::from_millis(1);
+
 /// How often everything is compared where folders cannot be watched.
 pub const POLL_PAUSE: Duration = Duration::from_secs(2);
 

@@ -100,6 +100,14 @@ impl Overlay {
         Ok(())
     }
 
+    /// Takes all texts apart, which otherwise the next search does.
+    pub(crate) fn prepare(&self) {
+        let mut analyser = Analyser::default();
+        for (path, pending) in self.there() {
+            pending.analysed.get_or_init(|| Analysed::of(&searched(path, &pending.told), &mut analyser));
+        }
+    }
+
     /// Adds the number and the lengths of the files.
     pub(crate) fn add_sizes(&self, n_docs: &mut u64, n_terms: &mut [u64; N_FIELDS]) {
         for (path, pending) in self.there() {

@@ -1,7 +1,6 @@
 //! Matching and scoring one note without an index.
 
-use std::collections::{BTreeMap, HashSet};
-use std::ops::Bound;
+use std::collections::{HashMap, HashSet};
 
 use super::analyse::Analyser;
 use super::query::{Filter, Query, Unit};
@@ -14,11 +13,13 @@ use crate::path::folded;
 #[derive(Debug)]
 pub struct Analysed {
     /// Where each term stands, in order.
-    terms: BTreeMap<Box<str>, Vec<Place>>,
+    terms: Terms,
     lengths: [u32; N_FIELDS],
     labels: HashSet<String>,
     path: String,
 }
+
+type Terms = HashMap<Box<str>, Vec<Place>, foldhash::fast::RandomState>;
 
 /// A field and a position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +40,7 @@ impl Analysed {
     }
 
     fn keeping(searched: &Searched, analyser: &mut Analyser, keeps: impl Fn(&str) -> bool) -> Analysed {
-        let mut terms: BTreeMap<Box<str>, Vec<Place>> = BTreeMap::new();
+        let mut terms = Terms::default();
         let mut lengths = [0; N_FIELDS];
         searched.terms(analyser, &mut |field, term, position| {
             lengths[field] += 1;
@@ -87,9 +88,8 @@ impl Analysed {
                 complete.for_each(|begin| frequencies[begin.field] += 1.0);
             }
             Unit::Prefix(prefix) => {
-                let from = (Bound::Included(prefix.as_str()), Bound::Unbounded);
-                let begins = self.terms.range::<str, _>(from);
-                for (_, places) in begins.take_while(|(term, _)| term.starts_with(prefix.as_str())) {
+                let begins = self.terms.iter().filter(|(term, _)| term.starts_with(prefix.as_str()));
+                for (_, places) in begins {
                     places.iter().for_each(|place| frequencies[place.field] = 1.0);
                 }
             }
