@@ -9,7 +9,6 @@
 //!
 //! `cargo bench -p vault-index --bench index`
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
-#![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "a bench reads files and measures time")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
