@@ -65,8 +65,17 @@ pub(crate) fn after_option(next: &str) -> String {
     format!("--after '{}'", next.replace('\'', r"'\''"))
 }
 
+/// Returns the size of a letter of a text in an answer, in characters of JSON.
+pub(crate) fn escaped_len(letter: char) -> usize {
+    match letter {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => 1,
+    }
+}
+
 /// Returns the size of a value in an answer, in characters of JSON with its comma.
-fn size_of(value: &impl Serialize) -> usize {
+pub(crate) fn size_of(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |json| json.chars().count() + 1)
 }
 
