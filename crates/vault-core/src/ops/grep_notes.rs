@@ -240,9 +240,9 @@ impl Place {
 /// Refuses what is neither a folder nor a note, with what is like it of both.
 fn neither(no_folder: VaultError, no_note: VaultError) -> VaultError {
     match (no_folder, no_note) {
-        (VaultError::NotFound { candidates: folders, .. }, VaultError::NotFound { path, candidates: notes, .. }) => {
-            // in turn: either list may be full
-            let mut candidates = folders;
+        (VaultError::NotFound { mut candidates, .. }, VaultError::NotFound { path, candidates: mut notes, .. }) => {
+            notes.retain(|note| !candidates.contains(note));
+            // some of both, where there are many
             candidates.truncate(MAX_CANDIDATES.saturating_sub(notes.len()).max(MAX_CANDIDATES / 2));
             candidates.extend(notes);
             candidates.truncate(MAX_CANDIDATES);
