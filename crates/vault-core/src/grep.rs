@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use regex_automata::Input;
 use regex_automata::meta::{Cache, Regex};
-use regex_syntax::hir::Hir;
+use regex_automata::nfa::thompson::NFA;
 use vault_markdown::{View, ViewOptions};
 
 use crate::call::Call;
@@ -24,7 +24,7 @@ use stoppable::{Scratch, Stoppable};
 #[derive(Debug)]
 pub(crate) struct LineFinder {
     regex: Regex,
-    hir: Hir,
+    nfa: NFA,
     /// What a byte of text may cost at worst; 0 for a plain text.
     work_per_byte: usize,
     lone_lines: bool,
@@ -57,18 +57,20 @@ impl LineFinder {
     /// Reads a pattern; without `is_regex` it is found as it is written.
     pub(crate) fn new(pattern: &str, is_regex: bool, ignore_case: bool) -> Result<LineFinder, VaultError> {
         let hir = pattern::parse(pattern, is_regex, ignore_case)?;
+        let too_large =
+            || pattern::refusal("would need more than 10 MiB; repeat less, or look for a part of what it describes");
+        let nfa = stoppable::compile(&hir).ok_or_else(too_large)?;
         let config = Regex::config()
             .utf8_empty(false)
             .nfa_size_limit(Some(MAX_PATTERN_MEMORY))
             .hybrid_cache_capacity(MAX_PATTERN_MEMORY)
-            .dfa(false)
+            .dfa_size_limit(Some(MAX_PATTERN_MEMORY / 10))
+            .dfa_state_limit(Some(1_000))
             .onepass(false);
-        let too_large =
-            |_| pattern::refusal("would need more than 10 MiB; repeat less, or look for a part of what it describes");
-        let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(too_large)?;
-        let work_per_byte = if hir.properties().is_literal() { 0 } else { regex.memory_usage() };
+        let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|_| too_large())?;
+        let work_per_byte = if hir.properties().is_literal() { 0 } else { nfa.memory_usage() };
         let lone_lines = pattern::needs_lone_lines(&hir);
-        Ok(LineFinder { regex, hir, work_per_byte, lone_lines, stoppable: OnceLock::new() })
+        Ok(LineFinder { regex, nfa, work_per_byte, lone_lines, stoppable: OnceLock::new() })
     }
 
     /// Tells whether even the worst text of this length is soon searched.
@@ -181,7 +183,7 @@ impl LineSearch<'_> {
             let input = Input::new(text).earliest(true);
             return Ok(finder.regex.search_half_with(cache, &input).map(|found| found.offset()));
         }
-        let stoppable = finder.stoppable.get_or_init(|| Stoppable::new(&finder.hir));
+        let stoppable = finder.stoppable.get_or_init(|| Stoppable::new(&finder.nfa));
         let scratch = scratch.get_or_insert_with(|| stoppable.scratch());
         stoppable.first_end(scratch, text, &|| call.check())
     }
@@ -406,7 +408,7 @@ mod tests {
         ) {
             let finder = finder(pattern);
             let quick = finder.regex.search_half(&Input::new(&text).earliest(true)).map(|found| found.offset());
-            let stoppable = Stoppable::new(&finder.hir);
+            let stoppable = Stoppable::new(&finder.nfa);
             let mut scratch = stoppable.scratch();
             let stopped = stoppable.first_end(&mut scratch, text.as_bytes(), &|| Ok(())).unwrap();
             scratch.forget_automaton();

@@ -54,12 +54,17 @@ struct States {
 /// The automaton cannot tell.
 struct Unsure;
 
+/// Compiles a pattern; `None` when it would be too large.
+pub(super) fn compile(hir: &Hir) -> Option<NFA> {
+    let config = thompson::Config::new()
+        .utf8(false)
+        .which_captures(WhichCaptures::None)
+        .nfa_size_limit(Some(MAX_PATTERN_MEMORY));
+    thompson::Compiler::new().configure(config).build_from_hir(hir).ok()
+}
+
 impl Stoppable {
-    /// Prepares a pattern that was compiled before.
-    pub(super) fn new(hir: &Hir) -> Stoppable {
-        let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
-        let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir);
-        let nfa = nfa.expect("it is compiled already, within a limit");
+    pub(super) fn new(nfa: &NFA) -> Stoppable {
         let config = dfa::Config::new()
             .cache_capacity(MAX_PATTERN_MEMORY)
             .skip_cache_capacity_check(true)
@@ -67,6 +72,7 @@ impl Stoppable {
             .minimum_cache_clear_count(Some(3))
             .minimum_bytes_per_state(Some(10));
         let dfa = dfa::Builder::new().configure(config).build_from_nfa(nfa.clone()).ok();
+        let nfa = nfa.clone();
         let bytes_per_check = (WORK_PER_CHECK / nfa.memory_usage().max(1)).clamp(1, MAX_BYTES_PER_CHECK);
         Stoppable { nfa, dfa, bytes_per_check }
     }
