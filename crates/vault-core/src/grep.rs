@@ -10,6 +10,7 @@ mod stoppable;
 use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
+use aho_corasick::AhoCorasick;
 use regex_automata::Input;
 use regex_automata::meta::{Cache, Regex};
 use regex_automata::nfa::thompson::NFA;
@@ -28,6 +29,8 @@ pub(crate) struct LineFinder {
     /// What a byte of text may cost at worst; 0 for a plain text.
     work_per_byte: usize,
     lone_lines: bool,
+    /// Texts without which nothing matches, for patterns that do not begin with any.
+    required: Option<AhoCorasick>,
     /// For what may take long.
     stoppable: OnceLock<Stoppable>,
 }
@@ -70,7 +73,12 @@ impl LineFinder {
         let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|_| too_large())?;
         let work_per_byte = if hir.properties().is_literal() { 0 } else { nfa.memory_usage() };
         let lone_lines = pattern::needs_lone_lines(&hir);
-        Ok(LineFinder { regex, nfa, work_per_byte, lone_lines, stoppable: OnceLock::new() })
+        let required = match regex.is_accelerated() {
+            true => vec![],
+            false => pattern::required(&hir),
+        };
+        let required = (!required.is_empty()).then(|| AhoCorasick::new(required).ok()).flatten();
+        Ok(LineFinder { regex, nfa, work_per_byte, lone_lines, required, stoppable: OnceLock::new() })
     }
 
     /// Tells whether even the worst text of this length is soon searched.
@@ -87,7 +95,7 @@ impl LineFinder {
 impl LineSearch<'_> {
     /// Counts the matching lines of a note. `has_elements`, or may have: its view differs in the body, too.
     pub(crate) fn count(&mut self, stored: &str, has_elements: bool) -> Result<usize, VaultError> {
-        if has_elements || stored.starts_with(BYTE_ORDER_MARK) || stored.contains('\r') {
+        if has_elements || stored.starts_with(BYTE_ORDER_MARK) || memchr::memchr(b'\r', stored.as_bytes()).is_some() {
             return self.count_in(&view(stored));
         }
         let (mut n_lines, mut header) = (0, None);
@@ -149,29 +157,35 @@ impl LineSearch<'_> {
     ) -> Result<(), VaultError> {
         let (text, mut at, mut n_looks) = (text.as_bytes(), 0, 0);
         let line_end = |from: usize| memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |n| from + n);
+        let line_begin =
+            |from: usize, to: usize| memchr::memrchr(b'\n', &text[from..to]).map_or(from, |n| from + n + 1);
         while at < text.len() {
             n_looks += 1;
             if n_looks % LINES_PER_CHECK == 0 {
                 self.call.check()?;
             }
-            let end = if self.finder.lone_lines { line_end(at) } else { text.len() };
-            let found = match self.first_end(&text[at..end])? {
-                Some(found) => at + found,
-                None => {
-                    at = end + 1;
-                    continue;
-                }
+            let looked_at = match &self.finder.required {
+                Some(required) => match required.find(&text[at..]) {
+                    Some(found) => line_begin(at, at + found.start())..line_end(at + found.start()),
+                    None => break,
+                },
+                None if self.finder.lone_lines => at..line_end(at),
+                None => at..text.len(),
             };
+            let Some(found) = self.first_end(&text[looked_at.clone()])? else {
+                at = looked_at.end + 1;
+                continue;
+            };
+            let found = looked_at.start + found;
             // an empty match behind the last line break is on no line
             if found == text.len() && text.ends_with(b"\n") {
                 break;
             }
-            let begin = memchr::memrchr(b'\n', &text[at..found]).map_or(at, |newline| at + newline + 1);
-            let end = line_end(found);
-            if each(begin..end).is_break() {
+            let line = line_begin(at, found)..line_end(found);
+            at = line.end + 1;
+            if each(line).is_break() {
                 break;
             }
-            at = end + 1;
         }
         Ok(())
     }
@@ -292,7 +306,7 @@ mod tests {
     #[test]
     fn a_search_of_one_long_line_ends_with_its_call() {
         let call = Call { deadline: Some(std::time::Instant::now()), ..Call::begin("test") };
-        let line = "ab".repeat(1_000_000);
+        let line = "ab".repeat(1_000_000) + "cyz";
         for pattern in [r"\w{1,50}z", r"(a|b)*a(a|b){15}c", r"\b[^z]*\bz", "[^x]*y", "(?mR)^c"] {
             let ended = finder(pattern).search(&call).count(&line, false);
             assert!(matches!(ended, Err(VaultError::Timeout)), "{pattern}: {ended:?}");
@@ -370,6 +384,8 @@ mod tests {
         r"(?-u)\B",
         r"(?-u:\w)b",
         r"(?-u)\xc3",
+        "[x-z] a(b|c) .*|.{1,2}b$",
+        "(?:.a){2}",
         "(?-u:.)a",
         "(?-u)[^a]",
         "a\u{9}?",

@@ -67,6 +67,22 @@ fn without_line_break(class: &Class) -> Class {
     }
 }
 
+/// Texts of which every match of `hir` holds one, the longer the better; none when nothing is known.
+pub(super) fn required(hir: &Hir) -> Vec<&[u8]> {
+    let shortest = |texts: &Vec<&[u8]>| texts.iter().map(|text| text.len()).min();
+    match hir.kind() {
+        HirKind::Literal(literal) => vec![&literal.0],
+        HirKind::Repetition(repetition) if repetition.min > 0 => required(&repetition.sub),
+        HirKind::Capture(group) => required(&group.sub),
+        HirKind::Concat(parts) => parts.iter().map(required).max_by_key(shortest).unwrap_or_default(),
+        HirKind::Alternation(parts) => {
+            let all: Vec<_> = parts.iter().map(required).collect();
+            if all.iter().all(|texts| !texts.is_empty()) { all.concat() } else { vec![] }
+        }
+        _ => vec![],
+    }
+}
+
 /// Says in one line what is wrong with a pattern: the parser draws it with arrows.
 fn problem(error: &str) -> String {
     let reason = error.lines().rev().find_map(|line| line.strip_prefix("error: "));
