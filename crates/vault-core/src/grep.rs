@@ -141,9 +141,10 @@ impl LineSearch<'_> {
 
     /// Returns where in a matching line the match is: all of it, or only its end where it takes long to find the rest.
     pub(crate) fn place_in(&mut self, line: &str) -> Result<Range<usize>, VaultError> {
+        self.call.check()?;
         let found = match self.finder.is_quick(line.len()) {
             true => self.finder.regex.search_with(&mut self.cache, &Input::new(line)).map(|found| found.range()),
-            false => self.first_end(line.as_bytes())?.map(|end| end..end),
+            false => self.first_end(line.as_bytes(), false)?.map(|end| end..end),
         };
         let found = found.unwrap_or_default();
         Ok(line.floor_char_boundary(found.start)..line.ceil_char_boundary(found.end))
@@ -155,6 +156,8 @@ impl LineSearch<'_> {
         text: &str,
         each: &mut dyn FnMut(Range<usize>) -> ControlFlow<()>,
     ) -> Result<(), VaultError> {
+        // of the whole text: many lines that are quick one by one are not quick
+        let is_quick = self.finder.is_quick(text.len());
         let (text, mut at, mut n_looks) = (text.as_bytes(), 0, 0);
         let line_end = |from: usize| memchr::memchr(b'\n', &text[from..]).map_or(text.len(), |n| from + n);
         let line_begin =
@@ -172,7 +175,7 @@ impl LineSearch<'_> {
                 None if self.finder.lone_lines => at..line_end(at),
                 None => at..text.len(),
             };
-            let Some(found) = self.first_end(&text[looked_at.clone()])? else {
+            let Some(found) = self.first_end(&text[looked_at.clone()], is_quick)? else {
                 at = looked_at.end + 1;
                 continue;
             };
@@ -191,9 +194,9 @@ impl LineSearch<'_> {
     }
 
     /// Returns where the first match in `text` ends: on the first line that has one.
-    fn first_end(&mut self, text: &[u8]) -> Result<Option<usize>, VaultError> {
+    fn first_end(&mut self, text: &[u8], is_quick: bool) -> Result<Option<usize>, VaultError> {
         let LineSearch { finder, call, cache, scratch } = self;
-        if finder.is_quick(text.len()) {
+        if is_quick {
             let input = Input::new(text).earliest(true);
             return Ok(finder.regex.search_half_with(cache, &input).map(|found| found.offset()));
         }
@@ -302,17 +305,24 @@ mod tests {
         }
     }
 
-    /// The pattern is made for this: without a way out it would go on for hours.
+    /// Some of these would go on for hours.
     #[test]
     fn a_search_of_one_long_line_ends_with_its_call() {
-        let call = Call { deadline: Some(std::time::Instant::now()), ..Call::begin("test") };
-        let line = "ab".repeat(1_000_000) + "cyz";
+        let call = Call::begin("test");
+        call.cancelled.cancel();
+        let line = "ab".repeat(4_000_000) + "cyz";
         for pattern in [r"\w{1,50}z", r"(a|b)*a(a|b){15}c", r"\b[^z]*\bz", "[^x]*y", "(?mR)^c"] {
             let ended = finder(pattern).search(&call).count(&line, false);
             assert!(matches!(ended, Err(VaultError::Timeout)), "{pattern}: {ended:?}");
         }
-        let lines = "b\n".repeat(LINES_PER_CHECK + 1);
-        assert!(matches!(finder("b").search(&call).count(&lines, false), Err(VaultError::Timeout)));
+        for (pattern, lines) in [
+            ("b", "b\n".repeat(LINES_PER_CHECK)),
+            (r"\w{1,50}z", ("ab".repeat(10_000) + " z\n").repeat(100)),
+            (r"(?mR)^\w{1,50}z", ("ab".repeat(10_000) + " z\n").repeat(100)),
+        ] {
+            let ended = finder(pattern).search(&call).count(&lines, false);
+            assert!(matches!(ended, Err(VaultError::Timeout)), "{pattern}: {ended:?}");
+        }
     }
 
     /// Notes of pieces in which headers, line ends, elements and matches meet.

@@ -109,6 +109,14 @@ mod tests {
     }
 
     #[test]
+    fn a_letter_is_as_long_as_json_writes_it() {
+        for letter in ('\0'..='\u{2100}').chain(['\u{feff}', '☕', '\u{10ffff}']) {
+            let text = String::from(letter);
+            assert_eq!(escaped_len(letter), size_of(&text) - r#""","#.len(), "{letter:?}");
+        }
+    }
+
+    #[test]
     fn a_shell_reads_where_to_go_on_as_it_is() {
         assert_eq!(after_option("17 Children's bed.md"), r"--after '17 Children'\''s bed.md'");
     }
