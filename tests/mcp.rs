@@ -315,6 +315,20 @@ fn an_answer_is_the_same_json_twice() {
 }
 
 #[test]
+fn an_answer_of_grep_fits_as_text_and_as_json() {
+    let line = format!("{}\"owl\"\n", "\u{1}".repeat(300));
+    let place = garden().note("Noise.md", &line.repeat(300));
+    let mut server = place.hello(&[]);
+    let result =
+        server.call("grep_notes", json!({"pattern": r#"(?-u)"o\w"#, "regex": true, "context": 5, "limit": 500}));
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), result["structuredContent"]);
+    assert!(text.chars().count() <= 25_000, "{}", text.chars().count());
+    assert_eq!(result["structuredContent"]["totalMatches"], 300);
+    assert_eq!(result["structuredContent"]["truncated"], true);
+}
+
+#[test]
 fn a_refusal_is_text_for_the_model_and_nothing_else() {
     let place = garden();
     let mut server = place.hello(&[]);

@@ -535,6 +535,86 @@ fn a_long_line_is_told_around_the_match_and_many_stay_within_an_answer() {
 }
 
 #[test]
+fn an_answer_of_grep_keeps_to_its_limit_whatever_stands_in_the_notes() {
+    let fixture = vault(&[("a.md", &format!("{}owl\n", "\u{1}".repeat(390)).repeat(40)), ("b.md", "\"owl\\\"")]);
+    let name = |n: usize| format!("{n:03}{}.md", "x".repeat(240));
+    for n in 0..150 {
+        write(fixture.folder.path(), &name(n), b"owl \xff\n");
+    }
+    for context in [0, 5] {
+        let answer = fixture.ok("grep_notes", json!({"pattern": "owl", "context": context, "limit": 500}));
+        let n_chars = answer.to_string().chars().count();
+        assert!((15_000..=25_000).contains(&n_chars), "{n_chars}");
+        assert_eq!((&answer["totalMatches"], &answer["totalFiles"]), (&json!(41), &json!(2)));
+        assert_eq!((&answer["truncated"], &answer["totalSkipped"]), (&json!(true), &json!(150)));
+        assert_eq!(answer["skipped"][0], json!({"path": name(0), "reason": "not_utf8"}));
+        assert!(answer["matches"][0]["text"].as_str().unwrap().ends_with("owl"));
+    }
+}
+
+#[test]
+fn a_pattern_may_end_inside_a_character() {
+    let fixture = vault(&[("a.md", &format!("{}é{}\nü\n", "☕".repeat(600), "☕".repeat(600)))]);
+    for (pattern, n_lines) in
+        [(r"(?-u)\xc3", 2), (r"(?-u)\xa9", 1), (r"(?-u:\xe2.)", 1), ("(?-u:.)$", 2), ("(?-u)[^a]", 2)]
+    {
+        let answer = fixture.ok("grep_notes", json!({"pattern": pattern, "regex": true, "context": 1}));
+        assert_eq!(answer["totalMatches"], json!(n_lines), "{pattern}: {answer}");
+        assert_eq!(answer["matches"].as_array().unwrap().len(), n_lines, "{pattern}");
+    }
+}
+
+#[test]
+fn a_place_to_search_is_named_as_everywhere() {
+    let decomposed = "Cafe\u{301}";
+    let fixture = vault(&[
+        ("Projects/plan-a.md", "owl\n"),
+        ("Projects/Old/plan-b.markdown", "owl\n"),
+        (&format!("{decomposed}/menu.md"), "owl\n"),
+        ("photo.png", "owl"),
+    ]);
+    let menu = format!("{decomposed}/menu.md");
+    for (path, expected) in [
+        ("Caf\u{e9}", vec![menu.as_str()]),
+        ("Caf\u{e9}/*.md", vec![&menu]),
+        ("Caf\u{e9}/m*", vec![&menu]),
+        ("Projects/", vec!["Projects/Old/plan-b.markdown", "Projects/plan-a.md"]),
+        ("Proj*/", vec!["Projects/Old/plan-b.markdown", "Projects/plan-a.md"]),
+        ("Projects/plan-?", vec!["Projects/plan-a.md"]),
+        ("**/plan-?", vec!["Projects/Old/plan-b.markdown", "Projects/plan-a.md"]),
+        ("**/plan-{b,c}.*", vec!["Projects/Old/plan-b.markdown"]),
+        ("projects/*", vec![]),
+        ("Nowhere/*.md", vec![]),
+        ("Nowhere*/", vec![]),
+    ] {
+        let answer = fixture.ok("grep_notes", json!({"pattern": "owl", "path": path, "outputMode": "files"}));
+        let paths: Vec<&str> =
+            answer["files"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+        assert_eq!(paths, expected, "{path}");
+    }
+    let refused = |path: &str| fixture.refused("grep_notes", json!({"pattern": "owl", "path": path}));
+    for (path, code) in [
+        ("Nowhere", "not_found"),
+        ("Nowhere/", "not_found"),
+        ("./Projects", "invalid_path"),
+        ("./Projects/*", "invalid_path"),
+        ("../*.md", "invalid_path"),
+        ("/Projects/*", "invalid_path"),
+        ("Projects//*", "invalid_path"),
+        (".vault/*", "invalid_path"),
+        ("photo.png", "not_a_note"),
+        ("a[", "invalid_argument"),
+        ("a[/", "invalid_argument"),
+    ] {
+        assert_eq!(refused(path)["code"], code, "{path}");
+    }
+    assert_eq!(refused("Project")["candidates"][0], "Projects");
+    assert_eq!(refused("projects")["candidates"], json!(["Projects"]));
+    let near = refused("Projects/plan-x")["candidates"].clone();
+    assert!(near.as_array().unwrap().contains(&json!("Projects/plan-a.md")), "{near}");
+}
+
+#[test]
 fn notes_are_searched_without_an_index_too() {
     let fixture = vault(&[
         ("Garden/Fern.md", "---\ntags: [plant/green]\n---\n# Fern\n\nLikes deep shade.\n"),

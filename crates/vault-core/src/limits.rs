@@ -72,7 +72,13 @@ pub const MAX_ROW_TAGS_CHARS: usize = 2_000;
 /// Most memory for a search pattern, in bytes; one that would need more is refused.
 pub const MAX_PATTERN_MEMORY: usize = 10 * 1024 * 1024;
 
-/// Longest line in a row of an answer, in characters.
+/// Longest search pattern, in bytes: reading it takes many times its length.
+pub const MAX_PATTERN_BYTES: usize = 10_000;
+
+/// Most work of a search for a pattern that goes on without a look at the clock: bytes of text times bytes of pattern.
+pub const MAX_BLIND_WORK: usize = 1 << 31;
+
+/// Longest line in a row of an answer, in characters of JSON.
 pub const MAX_LINE_CHARS: usize = 400;
 
 /// Most notes that an answer names as not searched.

@@ -65,8 +65,17 @@ pub(crate) fn after_option(next: &str) -> String {
     format!("--after '{}'", next.replace('\'', r"'\''"))
 }
 
+/// Returns the size of a letter of a text in an answer, in characters of JSON.
+pub(crate) fn escaped_len(letter: char) -> usize {
+    match letter {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\0'..='\u{1f}' => 6,
+        _ => 1,
+    }
+}
+
 /// Returns the size of a value in an answer, in characters of JSON with its comma.
-fn size_of(value: &impl Serialize) -> usize {
+pub(crate) fn size_of(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(0, |json| json.chars().count() + 1)
 }
 
@@ -97,6 +106,14 @@ mod tests {
         assert_eq!((whole.rows.len(), whole.next()), (3, None));
         let unlimited = page([&long, &long, &long].into_iter(), 10, usize::MAX);
         assert_eq!((unlimited.rows.len(), unlimited.truncated), (3, false));
+    }
+
+    #[test]
+    fn a_letter_is_as_long_as_json_writes_it() {
+        for letter in ('\0'..='\u{2100}').chain(['\u{feff}', '☕', '\u{10ffff}']) {
+            let text = String::from(letter);
+            assert_eq!(escaped_len(letter), size_of(&text) - r#""","#.len(), "{letter:?}");
+        }
     }
 
     #[test]

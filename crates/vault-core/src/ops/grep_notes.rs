@@ -1,7 +1,7 @@
 //! `grep_notes`.
 
 use std::fmt;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -12,10 +12,10 @@ use super::{Operation, plural};
 use crate::call::Call;
 use crate::catalog::{Catalog, Note};
 use crate::error::VaultError;
-use crate::grep::{self, LineFinder, MatchingLine};
-use crate::limits::{MAX_LINE_CHARS, MAX_NOTE_BYTES, MAX_SKIPPED};
-use crate::path::VaultPath;
-use crate::rows::{Row, page};
+use crate::grep::{self, LineFinder, LineSearch, MatchingLine};
+use crate::limits::{MAX_CANDIDATES, MAX_LINE_CHARS, MAX_NOTE_BYTES, MAX_SKIPPED};
+use crate::path::{VaultPath, composed};
+use crate::rows::{Page, Row, escaped_len, page, size_of};
 use crate::shown::one_line;
 use crate::store::{Care, Visited, Visitor};
 use crate::switches::Switch;
@@ -102,6 +102,9 @@ pub struct GrepNotesResponse {
     pub truncated: bool,
     /// Notes that could not be read, and why.
     pub skipped: Vec<SkippedRow>,
+    /// How many there are when not all are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_skipped: Option<usize>,
 }
 
 /// A line that matches.
@@ -153,25 +156,33 @@ impl Operation for GrepNotes {
         let catalog = vault.catalog(call)?;
         let notes = notes(&catalog, &place, self.include_archived);
         let counted = count(vault, &finder, &notes, call)?;
+        let skipped = counted
+            .skipped
+            .iter()
+            .map(|(place, reason)| SkippedRow { path: notes[*place].0.to_string(), reason: (*reason).to_owned() });
+        // rows matter more: there is room for a longest one and its context
+        let skipped = page(skipped, MAX_SKIPPED, call.max_answer_chars / 3);
+        let room = call.max_answer_chars - skipped.rows.iter().map(size_of).sum::<usize>().min(call.max_answer_chars);
         let found = || counted.found.iter().map(|(place, count)| (notes[*place].0, *count));
         let (matches, files, truncated) = match self.output_mode {
             OutputMode::Lines => {
-                let (rows, truncated) = self.lines(vault, &finder, found(), call)?;
-                (Some(rows), None, truncated)
+                let page = self.lines(vault, &finder, found().map(|(path, _)| path), room, call)?;
+                (Some(page.rows), None, page.truncated)
             }
             OutputMode::Files => {
                 let rows = found().map(|(path, count)| CountRow { path: path.to_string(), count });
-                let page = page(rows, self.limit, call.max_answer_chars);
+                let page = page(rows, self.limit, room);
                 (None, Some(page.rows), page.truncated)
             }
         };
         Ok(GrepNotesResponse {
             matches,
             files,
-            total_matches: counted.found.iter().map(|(_, count)| count).sum(),
+            total_matches: found().map(|(_, count)| count).sum(),
             total_files: counted.found.len(),
-            truncated,
-            skipped: counted.skipped,
+            truncated: truncated || skipped.truncated,
+            skipped: skipped.rows,
+            total_skipped: skipped.truncated.then_some(counted.skipped.len()),
         })
     }
 }
@@ -186,23 +197,25 @@ enum Place {
 impl Place {
     /// What is there by that very name wins; else a name with `*`, `?`, `[` or `{` is a glob.
     fn find(vault: &Vault, text: Option<&str>, call: &Call) -> Result<Place, VaultError> {
-        let bare = text.map(|text| text.strip_suffix('/').unwrap_or(text));
+        let bare = text.map(|text| text.strip_suffix('/').filter(|bare| !bare.is_empty()).unwrap_or(text));
         let (Some(text), Some(bare)) = (text, bare) else { return Ok(Place::Folder(VaultPath::root())) };
-        let is_glob = text.contains(['*', '?', '[', '{']);
-        match vault.locate_folder("path", Some(bare), call) {
+        let refusal = match vault.locate_folder("path", Some(bare), call) {
             Ok(folder) => return Ok(Place::Folder(folder)),
-            Err(refusal) if text.ends_with('/') && !is_glob => return Err(refusal),
-            Err(_) => {}
-        }
-        match vault.locate_note(text, call) {
-            Ok(note) => Ok(Place::Note(note.path)),
-            Err(_) if is_glob => Place::glob(text),
-            Err(refusal) => Err(refusal),
+            Err(no_folder) if bare != text => no_folder,
+            Err(no_folder) => match vault.locate_note(text, call) {
+                Ok(note) => return Ok(Place::Note(note.path)),
+                Err(no_note) => neither(no_folder, no_note),
+            },
+        };
+        match refusal {
+            VaultError::NotFound { .. } if bare.contains(['*', '?', '[', '{']) => Place::glob(bare, bare != text),
+            refusal => Err(refusal),
         }
     }
 
-    fn glob(text: &str) -> Result<Place, VaultError> {
-        let glob = GlobBuilder::new(text).literal_separator(true).build();
+    fn glob(text: &str, is_folder: bool) -> Result<Place, VaultError> {
+        let text = composed(text) + if is_folder { "/**" } else { "" };
+        let glob = GlobBuilder::new(&text).literal_separator(true).build();
         let refusal = |error: globset::Error| VaultError::InvalidArgument {
             argument: "path".into(),
             problem: format!("is no glob: {}", error.kind()),
@@ -214,8 +227,28 @@ impl Place {
         match self {
             Place::Folder(folder) => path.is_in(folder),
             Place::Note(note) => path == note,
-            Place::Glob(glob) => glob.is_match(path.as_str()),
+            Place::Glob(glob) => {
+                let path = composed(path.as_str());
+                // like a note, a glob need not say `.md`
+                let bare = path.rsplit_once('.').map_or(&*path, |(bare, _)| bare);
+                glob.is_match(&path) || glob.is_match(bare)
+            }
         }
+    }
+}
+
+/// Refuses what is neither a folder nor a note, with what is like it of both.
+fn neither(no_folder: VaultError, no_note: VaultError) -> VaultError {
+    match (no_folder, no_note) {
+        (VaultError::NotFound { mut candidates, .. }, VaultError::NotFound { path, candidates: mut notes, .. }) => {
+            notes.retain(|note| !candidates.contains(note));
+            // some of both, where there are many
+            candidates.truncate(MAX_CANDIDATES.saturating_sub(notes.len()).max(MAX_CANDIDATES / 2));
+            candidates.extend(notes);
+            candidates.truncate(MAX_CANDIDATES);
+            VaultError::NotFound { what: "folder or note", path, candidates }
+        }
+        (_, no_note) => no_note,
     }
 }
 
@@ -229,7 +262,8 @@ fn notes<'a>(catalog: &'a Catalog, place: &Place, archived: bool) -> Vec<(&'a Va
 struct Counted {
     /// Place of the note in the list, and matching lines.
     found: Vec<(usize, usize)>,
-    skipped: Vec<SkippedRow>,
+    /// Place of the note in the list, and why it could not be read.
+    skipped: Vec<(usize, &'static str)>,
 }
 
 /// Looks into every note, on several threads.
@@ -241,48 +275,44 @@ fn count(
 ) -> Result<Counted, VaultError> {
     let paths: Vec<&VaultPath> = notes.iter().map(|(path, _)| *path).collect();
     let counted: Mutex<Counted> = Mutex::default();
-    let refused: Mutex<Option<VaultError>> = Mutex::default();
+    let ended: Mutex<Option<VaultError>> = Mutex::default();
     let begin = || -> Visitor<'_> {
-        Box::new(|place, visited| {
-            if let Err(refusal) = call.check() {
-                *lock(&refused) = Some(refusal);
-                return ControlFlow::Break(());
-            }
-            match count_in(finder, notes[place], visited) {
+        let mut search = finder.search(call);
+        let (notes, counted, ended) = (&notes, &counted, &ended);
+        Box::new(move |place, visited| {
+            match call.check().and_then(|()| count_in(&mut search, notes[place], visited)) {
                 Ok(0) => {}
-                Ok(n_lines) => lock(&counted).found.push((place, n_lines)),
-                Err(refusal) => {
-                    let (path, reason) = (notes[place].0.to_string(), refusal.code().to_owned());
-                    lock(&counted).skipped.push(SkippedRow { path, reason });
+                Ok(n_lines) => lock(counted).found.push((place, n_lines)),
+                Err(refusal @ VaultError::Timeout) => {
+                    *lock(ended) = Some(refusal);
+                    return ControlFlow::Break(());
                 }
+                // gone while we looked is no longer there, like everything that never was
+                Err(VaultError::NotFound { .. }) => {}
+                Err(refusal) => lock(counted).skipped.push((place, refusal.code())),
             }
             ControlFlow::Continue(())
         })
     };
     vault.store().visit(&paths, Care::Quick, MAX_NOTE_BYTES, &begin);
-    if let Some(refusal) = lock(&refused).take() {
+    if let Some(refusal) = lock(&ended).take() {
         return Err(refusal);
     }
     let mut counted = std::mem::take(&mut *lock(&counted));
     counted.found.sort_unstable();
-    // gone while we looked is no longer there, like everything that never was
-    counted.skipped.retain(|skipped| skipped.reason != "not_found");
-    counted.skipped.sort_by(|one, other| one.path.cmp(&other.path));
-    counted.skipped.truncate(MAX_SKIPPED);
+    counted.skipped.sort_unstable();
     Ok(counted)
 }
 
 fn count_in(
-    finder: &LineFinder,
+    search: &mut LineSearch,
     (path, note): (&VaultPath, &Note),
     visited: Result<Visited, VaultError>,
 ) -> Result<usize, VaultError> {
-    let bytes = visited?.bytes;
     let not_utf8 = |error: std::str::Utf8Error| VaultError::NotUtf8 { path: path.clone(), offset: error.valid_up_to() };
-    let text = std::str::from_utf8(bytes).map_err(not_utf8)?;
-    // the catalog knows which notes have elements: their view differs in the body, too
-    let raw = note.body.and_then(|_| finder.count_raw(bytes));
-    Ok(raw.unwrap_or_else(|| finder.lines_of(&grep::view(text)).len()))
+    let text = std::str::from_utf8(visited?.bytes).map_err(not_utf8)?;
+    // the catalog knows which notes have elements
+    search.count(text, note.body.is_none())
 }
 
 impl GrepNotes {
@@ -291,11 +321,12 @@ impl GrepNotes {
         &self,
         vault: &Vault,
         finder: &LineFinder,
-        found: impl Iterator<Item = (&'a VaultPath, usize)>,
+        found: impl Iterator<Item = &'a VaultPath>,
+        room: usize,
         call: &Call,
-    ) -> Result<(Vec<LineRow>, bool), VaultError> {
-        let mut rows = Vec::new();
-        for (path, _) in found {
+    ) -> Result<Page<LineRow>, VaultError> {
+        let (mut search, mut places, mut rows) = (finder.search(call), finder.search(call), Vec::new());
+        for path in found {
             if rows.len() > self.limit {
                 break;
             }
@@ -303,42 +334,78 @@ impl GrepNotes {
             // changed or gone since it was counted: what it holds now is told
             let Ok(text) = vault.read_stored(path) else { continue };
             let view = grep::view(&text.text);
-            let lines: Vec<&str> = view.text.lines().collect();
-            let found = finder.lines_of(&view).into_iter().take(self.limit + 1 - rows.len());
-            rows.extend(found.map(|found| self.row(path, &lines, &found)));
+            let mut refused = None;
+            search.each_in(&view, &mut |line| {
+                match self.row(path, &view.text, &line, &mut places) {
+                    Ok(row) => rows.push(row),
+                    Err(refusal) => refused = Some(refusal),
+                }
+                match refused.is_none() && rows.len() <= self.limit {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            })?;
+            if let Some(refusal) = refused {
+                return Err(refusal);
+            }
         }
-        let page = page(rows.into_iter(), self.limit, call.max_answer_chars);
-        Ok((page.rows, page.truncated))
+        Ok(page(rows.into_iter(), self.limit, room))
     }
 
-    fn row(&self, path: &VaultPath, lines: &[&str], found: &MatchingLine) -> LineRow {
-        let at = found.line - 1;
-        let around = |range: Range<usize>| {
-            let lines = lines[range].iter().map(|line| around_match(line, 0..0));
-            (self.context > 0).then(|| lines.collect())
-        };
-        LineRow {
+    fn row(
+        &self,
+        path: &VaultPath,
+        text: &str,
+        found: &MatchingLine,
+        places: &mut LineSearch,
+    ) -> Result<LineRow, VaultError> {
+        let shown = |line: &str| around_match(line, 0);
+        let (before, line) = (&text[..found.span.start], &text[found.span.clone()]);
+        let before = before.split_terminator('\n').rev().take(self.context).map(shown);
+        let after = text[found.span.end..].split_inclusive('\n').skip(1).take(self.context);
+        let after = after.map(|line| shown(line.strip_suffix('\n').unwrap_or(line)));
+        let (mut before, after): (Vec<String>, Vec<String>) = (before.collect(), after.collect());
+        before.reverse();
+        Ok(LineRow {
             path: path.to_string(),
-            line: found.line,
-            text: around_match(lines[at], found.span.clone()),
-            before: around(at.saturating_sub(self.context)..at),
-            after: around(at + 1..lines.len().min(at + 1 + self.context)),
-        }
+            line: found.number,
+            text: around_match(line, places.place_in(line)?.start),
+            before: (self.context > 0).then_some(before),
+            after: (self.context > 0).then_some(after),
+        })
     }
 }
 
-/// Cuts a long line to what is around a match.
-fn around_match(line: &str, span: Range<usize>) -> String {
-    let n_before = line[..span.start].chars().count();
-    let begin_char = n_before.saturating_sub(MAX_LINE_CHARS / 2);
-    let mut chars = line.char_indices().skip(begin_char).map(|(at, _)| at);
-    let begin = chars.next().unwrap_or(0);
-    let end = chars.nth(MAX_LINE_CHARS - 1).unwrap_or(line.len());
+/// Cuts a long line to what is around byte `at`.
+fn around_match(line: &str, at: usize) -> String {
+    let end_of =
+        |text: &str, room| end_of_room(text.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter)), room);
+    if end_of(line, MAX_LINE_CHARS).unwrap_or(0) == line.len() {
+        return line.to_owned();
+    }
+    let begin = end_of_room(line[..at].char_indices().rev(), MAX_LINE_CHARS / 2).unwrap_or(at);
+    let end = begin + end_of(&line[begin..], MAX_LINE_CHARS).unwrap_or(0);
     let (before, after) = (if begin > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
     format!("{before}{}{after}", &line[begin..end])
 }
 
+/// Returns the place that goes with the last of `letters` that has room in an answer of `room` characters.
+fn end_of_room(letters: impl Iterator<Item = (usize, char)>, room: usize) -> Option<usize> {
+    let mut size = 0;
+    let fits = |(_, letter): &(usize, char)| {
+        size += escaped_len(*letter);
+        size <= room
+    };
+    letters.take_while(fits).last().map(|(at, _)| at)
+}
+
 impl Row for LineRow {
+    fn cursor(&self) -> String {
+        String::new()
+    }
+}
+
+impl Row for SkippedRow {
     fn cursor(&self) -> String {
         String::new()
     }
@@ -368,6 +435,9 @@ impl fmt::Display for GrepNotesResponse {
         }
         for row in &self.skipped {
             writeln!(f, "({} was not searched: {})", one_line(&row.path), row.reason)?;
+        }
+        if let Some(n_notes) = self.total_skipped {
+            writeln!(f, "({n_notes} notes were not searched; not all are named)")?;
         }
         if self.truncated {
             let (lines, notes) = (plural(self.total_matches, "line"), plural(self.total_files, "note"));

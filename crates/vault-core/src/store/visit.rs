@@ -87,15 +87,19 @@ impl Reader<'_> {
     /// Reads a file into the buffer.
     fn read(&mut self, path: &VaultPath) -> io::Result<Option<Stat>> {
         let disk = &*self.store.disk;
-        let parent = path.parent();
-        let opened = match self.folder.take().filter(|(known, _)| *known == parent) {
-            Some((_, opened)) => opened,
-            None => disk.folder(parent.as_str())?,
+        let name = path.name();
+        let is_parent = |known: &VaultPath| match path.as_str().strip_suffix(name) {
+            Some(place) => place.strip_suffix('/').unwrap_or(place) == known.as_str(),
+            None => false,
+        };
+        let (parent, opened) = match self.folder.take().filter(|(known, _)| is_parent(known)) {
+            Some(known) => known,
+            None => (path.parent(), disk.folder(path.parent().as_str())?),
         };
         if self.buffer.capacity() > KEPT_BYTES {
             self.buffer = Vec::new();
         }
-        let at = opened.at(path.name());
+        let at = opened.at(name);
         let read = match self.care {
             Care::Quick => disk.read_quickly(at, self.limit, &mut self.buffer).map(|()| None),
             Care::Whole => disk.read(at, 0, self.limit).map(|(bytes, stat)| {
