@@ -313,6 +313,23 @@ fn many_processes_build_one_index() {
 }
 
 #[test]
+fn what_is_left_out_is_not_found_at_once_and_what_is_taken_in_again_is_found_soon() {
+    let place = Place::new();
+    place.write("open.md", "walrus\n");
+    place.write("private/secret.md", "walrus\n");
+    let process = place.process().ready();
+    let names = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+    for _ in 0..3 {
+        assert_eq!(paths(&process.search("walrus")), names(&["open.md", "private/secret.md"]));
+        place.write(".vaultignore", "private/\n");
+        assert_eq!(paths(&process.search("walrus")), names(&["open.md"]));
+        until(|| process.search("walrus").stale.is_none());
+        fs::remove_file(place.folder().join(".vaultignore")).unwrap();
+        until(|| process.search("walrus").results.len() == 2);
+    }
+}
+
+#[test]
 fn a_damaged_index_is_built_anew() {
     let place = Place::new();
     (0..20).for_each(|number| place.write(&format!("{number}.md"), "heron\n"));

@@ -77,13 +77,13 @@ impl Vault {
     /// `timeout` when the call's time is over; nothing is kept then.
     pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
         let rules = self.rules()?;
-        if self.is_followed(&rules) {
+        if self.follows(&rules) {
             while !self.look_at_news(&rules, call)? {}
             return Ok(self.known_catalog());
         }
         // One comparison at a time; reads and writes go on meanwhile.
         let _turn = lock(&self.comparing);
-        if !self.is_followed(&rules) {
+        if !self.follows(&rules) {
             let survey = self.survey(|| self.seeds(), call)?;
             self.adopt(survey, None, call)?;
         }
@@ -118,11 +118,15 @@ impl Vault {
         }
         let rules = self.rules()?;
         let has_seen_all = self.look_at_news(&rules, call)?;
-        Ok(has_seen_all && self.is_followed(&rules))
+        Ok(has_seen_all && self.follows(&rules))
     }
 
-    /// Tells whether all that happens is noted, by the present rules.
-    fn is_followed(&self, rules: &Arc<Rules>) -> bool {
+    /// Tells whether all that happens is noted, so that nothing need be compared. Not after `.vaultignore` changed.
+    pub fn is_followed(&self) -> bool {
+        self.rules().is_ok_and(|rules| self.follows(&rules))
+    }
+
+    fn follows(&self, rules: &Arc<Rules>) -> bool {
         let by_these = |(_, compared): &(Timestamp, Arc<Rules>)| Arc::ptr_eq(compared, rules);
         self.news.keeping() == Keeping::Watched && lock(&self.known).compared.as_ref().is_some_and(by_these)
     }

@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use vault_core::index::Told;
-use vault_core::news::Keeping;
 use vault_core::{Call, Vault, VaultError, VaultPath};
 
 use crate::committed::{Parts, Writer};
@@ -88,13 +87,13 @@ struct Pace {
 
 /// Compares when that is due, else waits for something to do.
 fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
-    if vault.news().keeping() == Keeping::Watched && !index.lags() {
+    if vault.is_followed() && !index.lags() {
         if !std::mem::replace(&mut pace.is_verified, true) {
             return index.verify();
         }
         index.wait(QUIET);
         // A call that comes meanwhile says what is wrong, should anything be.
-        while !index.is_stopped() && vault.freshen(&call()).is_ok_and(|is_all| !is_all) {
+        while vault.freshen(&call()).is_ok_and(|is_all| !is_all) && vault.is_followed() && !index.is_stopped() {
             index.prepare();
             // let calls look in between
             thread::sleep(LOOK_PAUSE);

@@ -399,23 +399,9 @@ fn end_of_room(letters: impl Iterator<Item = (usize, char)>, room: usize) -> Opt
     letters.take_while(fits).last().map(|(at, _)| at)
 }
 
-impl Row for LineRow {
-    fn cursor(&self) -> String {
-        String::new()
-    }
-}
-
-impl Row for SkippedRow {
-    fn cursor(&self) -> String {
-        String::new()
-    }
-}
-
-impl Row for CountRow {
-    fn cursor(&self) -> String {
-        String::new()
-    }
-}
+impl Row for LineRow {}
+impl Row for SkippedRow {}
+impl Row for CountRow {}
 
 impl fmt::Display for GrepNotesResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -215,13 +215,16 @@ impl Answer {
         limit: usize,
         call: &Call,
     ) -> Result<(Vec<SearchRow>, usize), VaultError> {
-        let passages = Passages::of(query, SNIPPET_CHARS);
+        let (rules, passages) = (vault.rules()?, Passages::of(query, SNIPPET_CHARS));
         let mut analyser = vault.analyser();
         let (mut rows, mut changed) = (Vec::with_capacity(self.found.hits.len()), BTreeSet::new());
         for (number, hit) in self.found.hits.iter().enumerate() {
-            // one more than is shown tells that there is more; its passage is not needed
-            let passage =
-                if number < limit { passage(vault, &passages, hit, &mut analyser) } else { Ok(Snippet::default()) };
+            let passage = match number < limit {
+                _ if rules.hide(&hit.path, false) => Err(Changed),
+                true => passage(vault, &passages, hit, &mut analyser),
+                // one more than is shown tells that there is more; its passage is not needed
+                false => Ok(Snippet::default()),
+            };
             match passage {
                 Ok(passage) => rows.push(self.row(hit, passage)),
                 Err(Changed) => drop(changed.insert(hit.path.clone())),
