@@ -272,6 +272,42 @@ fn a_folder_that_takes_the_name_of_a_note_ends_the_note() {
 }
 
 #[test]
+fn a_file_that_takes_the_name_of_a_folder_ends_the_folder() {
+    let place = Place::new();
+    place.write("box/deep/one.md", "walrus\n");
+    place.write("b/x.md", "walrus\n");
+    place.write("d/x.md/in.md", "walrus\n");
+    let process = place.process().ready();
+    fs::remove_dir_all(place.folder().join("box")).unwrap();
+    place.write("box", "no note\n");
+    // what is a note in one of them is a folder in the other
+    fs::rename(place.folder().join("b"), place.0.path().join("away")).unwrap();
+    fs::rename(place.folder().join("d"), place.folder().join("b")).unwrap();
+    fs::rename(place.0.path().join("away"), place.folder().join("d")).unwrap();
+    let expected = BTreeSet::from(["b/x.md/in.md".to_owned(), "d/x.md".to_owned()]);
+    until(|| paths(&process.search("walrus")) == expected);
+    let listed = ListNotes { limit: 10, ..ListNotes::default() };
+    until(|| listed.clone().run(&process.vault, &call()).unwrap().total == 2);
+    let folders = || ListFolders::default().run(&process.vault, &call()).unwrap().to_string();
+    until(|| folders() == "b/  (0 documents, 1 with the folders below)\n  x.md/  (1 document)\nd/  (1 document)\n");
+}
+
+#[test]
+fn a_process_that_stands_still_while_it_makes_the_index_holds_nobody_up() {
+    let place = Place::new();
+    place.write("a.md", "walrus\n");
+    let cache = place.0.path().join("cache");
+    fs::create_dir(&cache).unwrap();
+    let lock = fs::File::create(cache.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let process = place.process();
+    CreateNote::new("B", "walrus").run(&process.vault, &call()).unwrap();
+    assert_eq!(process.search("walrus").results.len(), 2);
+    drop(lock);
+    assert_eq!(process.ready().search("walrus").results.len(), 2);
+}
+
+#[test]
 fn a_folder_that_takes_the_place_of_another_is_listed_as_it_is() {
     let place = Place::new();
     place.write("a/x/one.md", "walrus\n");

@@ -263,6 +263,7 @@ impl Vault {
         at_most: usize,
         call: &Call,
     ) -> Result<bool, VaultError> {
+        self.news.looking_at(&paths);
         let looked = self.look_at(&paths, rules, false, at_most, call);
         if looked.is_err() {
             paths.into_iter().for_each(|path| self.news.note(path));
@@ -319,7 +320,12 @@ impl Vault {
         let mut files = Vec::new();
         for (path, stat) in there {
             match stat.kind {
-                EntryKind::File => files.push((path, stat)),
+                EntryKind::File => {
+                    if self.known_catalog().folders.contains(&path) {
+                        self.forget(&path);
+                    }
+                    files.push((path, stat));
+                }
                 EntryKind::Folder => self.enter(&path, rules, &mut files)?,
                 EntryKind::Other => self.forget(&path),
             }
@@ -350,7 +356,8 @@ impl Vault {
             watch.begin(folder);
         }
         let found = self.store().walk_in(folder, &|path, kind| self.is_entered(rules, path, kind))?;
-        let is_gone = |path: &&VaultPath| found.binary_search_by(|(found, _)| found.cmp(path)).is_err();
+        let is_file = |place: usize| found[place].1.kind == EntryKind::File;
+        let is_gone = |path: &&VaultPath| !found.binary_search_by(|(found, _)| found.cmp(path)).is_ok_and(is_file);
         let mut gone: Vec<VaultPath> = below(&self.known_catalog(), folder).filter(is_gone).cloned().collect();
         // a file may have had the name
         gone.push(folder.clone());

@@ -34,6 +34,8 @@ pub struct News(Mutex<Noted>);
 struct Noted {
     keeping: Keeping,
     paths: BTreeSet<VaultPath>,
+    /// Looked at while everything is compared, which may have seen them as they were before.
+    again: BTreeSet<VaultPath>,
     /// Counts how often something was missed.
     misses: u64,
 }
@@ -63,6 +65,7 @@ impl News {
     pub fn begin(&self) -> Misses {
         let mut noted = self.lock();
         noted.keeping = Keeping::Behind;
+        noted.again.clear();
         Misses(noted.misses)
     }
 
@@ -73,6 +76,8 @@ impl News {
         let is_complete = noted.misses == since.0;
         if is_complete {
             noted.keeping = Keeping::Watched;
+            let again = std::mem::take(&mut noted.again);
+            noted.paths.extend(again);
         }
         is_complete
     }
@@ -80,11 +85,6 @@ impl News {
     /// Tells how the disk is followed.
     pub fn keeping(&self) -> Keeping {
         self.lock().keeping
-    }
-
-    /// Tells whether there is anything to look at.
-    pub fn is_empty(&self) -> bool {
-        self.lock().paths.is_empty()
     }
 
     /// Hands over what was noted, `at_most` so many paths, and tells whether that was all.
@@ -95,6 +95,14 @@ impl News {
             noted.paths = taken.split_off(&first_left);
         }
         (taken, noted.paths.is_empty())
+    }
+
+    /// Says that paths are looked at now. They are noted once more after everything was compared, when that goes on.
+    pub(crate) fn looking_at(&self, paths: &BTreeSet<VaultPath>) {
+        let mut noted = self.lock();
+        if noted.keeping == Keeping::Behind {
+            noted.again.extend(paths.iter().cloned());
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Noted> {
@@ -109,5 +117,36 @@ impl Noted {
         if self.keeping == Keeping::Watched {
             self.keeping = Keeping::Behind;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_looked_at_while_everything_was_compared_is_looked_at_once_more() {
+        let (news, path) = (News::default(), VaultPath::parse("a/b").expect("a path"));
+        let begun = news.begin();
+        news.note(path.clone());
+        let (taken, is_all) = news.take(10);
+        assert!(is_all);
+        news.looking_at(&taken);
+        assert!(news.watched(begun));
+        assert_eq!(news.take(10), (BTreeSet::from([path.clone()]), true));
+        news.looking_at(&BTreeSet::from([path]));
+        assert_eq!(news.take(10).0.len(), 0, "nothing is compared at this moment");
+    }
+
+    #[test]
+    fn much_is_taken_a_part_at_a_time() {
+        let news = News::default();
+        let paths: Vec<VaultPath> =
+            (0..5).map(|number| VaultPath::parse(&format!("{number}.md")).expect("a path")).collect();
+        paths.iter().for_each(|path| news.note(path.clone()));
+        let parts: Vec<_> = (0..3).map(|_| news.take(2)).collect();
+        assert_eq!(parts.iter().map(|(part, _)| part.len()).collect::<Vec<_>>(), [2, 2, 1]);
+        assert_eq!(parts.iter().map(|(_, is_all)| *is_all).collect::<Vec<_>>(), [false, false, true]);
+        assert!(parts.into_iter().flat_map(|(part, _)| part).eq(paths));
     }
 }

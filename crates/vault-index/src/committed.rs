@@ -72,19 +72,20 @@ impl Committed {
         Ok(Some(Committed { fields: Arc::new(fields), index, reader, folder: folder.to_owned(), seen }))
     }
 
-    /// Opens the index in `folder`, and makes an empty one first when there is none that can be opened.
-    pub(crate) fn open_or_create(folder: &Path) -> tantivy::Result<Committed> {
+    /// Opens the index in `folder`, and makes an empty one first when there is none that can be opened. `None` while
+    /// another process makes or removes one.
+    pub(crate) fn open_or_create(folder: &Path) -> tantivy::Result<Option<Committed>> {
         if let Ok(Some(committed)) = Committed::open(folder) {
-            return Ok(committed);
+            return Ok(Some(committed));
         }
-        let _alone = alone(folder)?;
+        let Some(_alone) = alone(folder)? else { return Ok(None) };
         if let Ok(Some(committed)) = Committed::open(folder) {
-            return Ok(committed);
+            return Ok(Some(committed));
         }
         clear(folder)?;
         make_private_folder(folder)?;
         Index::builder().schema(Fields::new().schema).tokenizers(fields::tokenizers()).create_in_dir(folder)?;
-        Committed::open(folder)?.ok_or_else(|| TantivyError::SystemError("a new index is gone".into()))
+        Committed::open(folder)
     }
 
     /// Tells whether this is what is on disk, and not a later state of the index.
@@ -155,9 +156,9 @@ pub(crate) fn is_damaged(folder: &Path) -> bool {
 }
 
 /// Removes the index in `folder` if `is_doomed` says so while nobody makes or removes one. `false` when it stays because
-/// it is being written.
+/// somebody does, or writes it.
 pub(crate) fn remove(folder: &Path, is_doomed: impl FnOnce() -> bool) -> tantivy::Result<bool> {
-    let _alone = alone(folder)?;
+    let Some(_alone) = alone(folder)? else { return Ok(false) };
     if !folder.exists() || !is_doomed() {
         return Ok(true);
     }
@@ -169,13 +170,17 @@ pub(crate) fn remove(folder: &Path, is_doomed: impl FnOnce() -> bool) -> tantivy
     Ok(true)
 }
 
-/// Makes this process the only one that makes or removes an index in `folder`, until the file is dropped.
-fn alone(folder: &Path) -> io::Result<fs::File> {
+/// Makes this process the only one that makes or removes an index in `folder`, until the file is dropped. `None` while
+/// another one is, which is not waited for: it may be stopped.
+fn alone(folder: &Path) -> io::Result<Option<fs::File>> {
     let parent = folder.parent().unwrap_or(folder);
     make_private_folder(parent)?;
     let lock = fs::File::options().create(true).append(true).open(parent.join("lock"))?;
-    lock.lock()?;
-    Ok(lock)
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
 }
 
 fn clear(folder: &Path) -> io::Result<()> {

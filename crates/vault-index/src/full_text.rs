@@ -194,10 +194,10 @@ impl FullText {
         if !self.folder.exists() {
             state.committed = None;
         }
-        let committed = match &mut state.committed {
-            Some(committed) => committed,
-            unopened => unopened.insert(Committed::open_or_create(&self.folder)?),
-        };
+        if state.committed.is_none() {
+            state.committed = Committed::open_or_create(&self.folder)?;
+        }
+        let Some(committed) = &state.committed else { return Ok(Turn::Busy) };
         let Some(writer) = committed.writer(true)? else { return Ok(Turn::Busy) };
         self.refresh(&mut state)?;
         let is_as_read = state.committed.as_ref().is_some_and(|committed| parts(&committed.searcher()) == *read);
@@ -216,13 +216,11 @@ impl FullText {
     /// one that another process wrote.
     pub(crate) fn write_batch(&self, is_present: &IsPresent) -> tantivy::Result<bool> {
         let mut state = self.lock();
-        let committed = match state.committed.take() {
-            Some(committed) => committed,
-            None => Committed::open_or_create(&self.folder)?,
-        };
-        let writer = committed.writer(false);
-        state.committed = Some(committed);
-        let Some(writer) = writer? else { return Ok(false) };
+        if state.committed.is_none() {
+            state.committed = Committed::open_or_create(&self.folder)?;
+        }
+        let Some(committed) = &state.committed else { return Ok(false) };
+        let Some(writer) = committed.writer(false)? else { return Ok(false) };
         // the last one who wrote may have taken all of it in
         self.refresh(&mut state)?;
         let entries = state.overlay.entries();
