@@ -293,6 +293,13 @@ fn a_file_that_takes_the_name_of_a_folder_ends_the_folder() {
 }
 
 #[test]
+fn a_vault_without_notes_has_an_index_too() {
+    let place = Place::new();
+    let process = place.process();
+    until(|| process.search("walrus").indexing.is_none());
+}
+
+#[test]
 fn a_process_that_stands_still_while_it_makes_the_index_holds_nobody_up() {
     let place = Place::new();
     place.write("a.md", "walrus\n");

@@ -36,6 +36,8 @@ struct State {
     overlay: Overlay,
     /// More changed than is kept in memory: search does not know everything until everything was compared.
     lags: bool,
+    /// Everything was compared at least once: an index without files is one of a vault without.
+    is_complete: bool,
     /// Counts how often that came about.
     n_lags: u64,
     /// Since when something waits for a batch, and when the last of it came.
@@ -45,6 +47,7 @@ struct State {
 impl State {
     fn lag(&mut self) {
         self.lags = true;
+        self.is_complete = false;
         self.n_lags += 1;
         self.overlay = Overlay::default();
     }
@@ -96,8 +99,8 @@ impl FullText {
             fields: committed.fields.clone(),
             overlay,
         };
-        // one without files has never been written, or costs nothing to do without
-        Ok(state.committed.as_ref().map(snapshot).filter(|snapshot| snapshot.searcher.num_docs() > 0))
+        let is_usable = |snapshot: &Snapshot| state.is_complete || snapshot.searcher.num_docs() > 0;
+        Ok(state.committed.as_ref().map(snapshot).filter(is_usable))
     }
 
     /// Opens what another process wrote.
@@ -185,6 +188,7 @@ impl FullText {
         let mut state = self.lock();
         let is_complete = state.n_lags == since;
         state.lags &= !is_complete;
+        state.is_complete |= is_complete;
         is_complete
     }
 

@@ -230,7 +230,11 @@ impl<'a> Wanted<'a> {
                 }
                 Unit::Phrase(terms) => {
                     for (_, term) in terms {
-                        wanted.terms.entry(term).or_default().push((number, PART));
+                        let units = wanted.terms.entry(term).or_default();
+                        // a phrase may have a term many times
+                        if units.last().is_none_or(|(unit, _)| *unit != number) {
+                            units.push((number, PART));
+                        }
                     }
                 }
                 Unit::Prefix(prefix) => wanted.prefixes.push((number, prefix)),
