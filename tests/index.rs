@@ -381,7 +381,7 @@ fn a_damaged_index_is_built_anew() {
     assert!(index.len() > 3);
     for damage in ["", "x", "{}"] {
         for file in files_below(&place.0.path().join("cache")) {
-            fs::write(file, damage).unwrap();
+            drop(fs::write(file, damage));
         }
         let process = place.process();
         assert_eq!(process.search("heron").results.len(), 20);
@@ -453,7 +453,29 @@ fn an_answer_goes_on_where_it_ended() {
     assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (30, 30));
 }
 
+#[test]
+fn an_answer_that_began_without_an_index_goes_on_without_it() {
+    let place = Place::new();
+    let text = |number: usize| format!("heron {}\n", "moss ".repeat(number * 7 % 60));
+    (0..60).for_each(|number| place.write(&format!("{number}.md"), &text(number)));
+    // held, so that there is no index yet
+    fs::create_dir(place.0.path().join("cache")).unwrap();
+    let lock = fs::File::create(place.0.path().join("cache/lock")).unwrap();
+    lock.lock().unwrap();
+    let process = place.process();
+    let first = SearchNotes { limit: 20, ..SearchNotes::new("heron") }.run(&process.vault, &call()).unwrap();
+    assert_eq!(first.indexing, Some(true));
+    drop(lock);
+    let process = process.ready();
+    let rest = SearchNotes { limit: 100, after: first.next.clone(), ..SearchNotes::new("heron") };
+    let rest = rest.run(&process.vault, &call()).unwrap();
+    assert_eq!(rest.indexing, None);
+    let all: BTreeSet<String> = paths(&first).union(&paths(&rest)).cloned().collect();
+    assert_eq!((first.results.len() + rest.results.len(), all.len()), (60, 60));
+}
+
 fn files_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    // a process that ends may still be at work there
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

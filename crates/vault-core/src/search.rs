@@ -15,7 +15,7 @@ mod sought;
 pub use analyse::Analyser;
 pub use evaluate::Analysed;
 pub use query::{Filter, Query, Unit};
-pub use score::{N_FIELDS, Weights, idf, most, unit_score};
+pub use score::{N_FIELDS, Weights, idf, in_steps, most, unit_score};
 pub use searched::{ARCHIVED, Searched, label_of_folder, label_of_tag};
 pub use snippet::{Passages, Snippet};
 pub(crate) use sought::Sought;

@@ -183,11 +183,17 @@ fn alone(folder: &Path) -> io::Result<Option<fs::File>> {
     }
 }
 
+/// Removes a folder. Readers that look into it at this moment may put a lock file there: so it gets another name first.
 fn clear(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+    let gone = folder.with_extension("gone");
+    // what is left of it goes with the next one
+    let _ = fs::remove_dir_all(&gone);
+    match fs::rename(folder, &gone) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
     }
+    let _ = fs::remove_dir_all(&gone);
+    Ok(())
 }
 
 impl Writer {

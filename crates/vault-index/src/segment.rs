@@ -253,3 +253,16 @@ impl<'a> Scorer<'a> {
         Rank { score, updated: updated.unwrap_or_default(), key: key.unwrap_or_default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_kept_in_the_steps_in_which_texts_in_memory_have_them() {
+        for length in (0..70_000).chain([1_000_003, u32::MAX / 3]) {
+            let kept = FieldNormReader::id_to_fieldnorm(FieldNormReader::fieldnorm_to_id(length));
+            assert_eq!(vault_core::search::in_steps(length), kept, "{length}");
+        }
+    }
+}

@@ -145,7 +145,7 @@ impl Operation for SearchNotes {
         let mut n_tries = 0;
         loop {
             n_tries += 1;
-            let answer = Answer::of(vault, &question, call)?;
+            let answer = Answer::of(vault, &question, after.as_ref().is_some_and(|place| place.is_scan), call)?;
             let (rows, changed) = answer.rows(vault, &query, self.limit, call)?;
             // what changed since it was searched has been looked at by now
             if changed == 0 || n_tries == SEARCH_TRIES {
@@ -160,6 +160,8 @@ impl Operation for SearchNotes {
 struct Place {
     rank: Rank,
     partial: bool,
+    /// Whether the notes were read: an index ranks a little otherwise, so they are read again.
+    is_scan: bool,
 }
 
 impl Place {
@@ -167,16 +169,17 @@ impl Place {
         let place = || {
             let mut parts = text.split('-');
             let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
-            let (score, updated, key, partial) = (number()?, number()?, number()?, number()? == 1);
-            let score = f32::from_bits(u32::try_from(score).ok()?);
-            Some(Place { rank: Rank { score, updated: updated as i64, key }, partial })
+            let (score, updated, key, flags) = (number()?, number()?, number()?, number()?);
+            let rank = Rank { score: f32::from_bits(u32::try_from(score).ok()?), updated: updated as i64, key };
+            Some(Place { rank, partial: flags & 1 > 0, is_scan: flags & 2 > 0 })
         };
         let problem = || "is not the `next` of an earlier answer".into();
         place().ok_or_else(|| VaultError::InvalidArgument { argument: "after".into(), problem: problem() })
     }
 
-    fn text(rank: &Rank, partial: bool) -> String {
-        format!("{:x}-{:x}-{:x}-{}", rank.score.to_bits(), rank.updated as u64, rank.key, u8::from(partial))
+    fn text(&self) -> String {
+        let (Rank { score, updated, key }, flags) = (&self.rank, u8::from(self.partial) + 2 * u8::from(self.is_scan));
+        format!("{:x}-{:x}-{key:x}-{flags}", score.to_bits(), *updated as u64)
     }
 }
 
@@ -184,24 +187,28 @@ impl Place {
 struct Answer {
     found: Found,
     is_fresh: bool,
+    /// Whether the notes were read.
     is_scan: bool,
+    /// Whether that was for want of an index.
+    is_indexing: bool,
     progress: Option<Progress>,
 }
 
 impl Answer {
-    /// Asks the index, or reads the notes where there is none yet.
-    fn of(vault: &Vault, question: &Question, call: &Call) -> Result<Answer, VaultError> {
+    /// Asks the index, or reads the notes where there is none yet, and where an answer goes on that came from them.
+    fn of(vault: &Vault, question: &Question, goes_on_scan: bool, call: &Call) -> Result<Answer, VaultError> {
         let is_fresh = vault.freshen(call)?;
-        let nothing = Answer { found: Found::default(), is_fresh, is_scan: false, progress: None };
+        let nothing = Answer { found: Found::default(), is_fresh, is_scan: false, is_indexing: false, progress: None };
         if question.query.is_empty() && question.labels.is_empty() {
             return Ok(nothing);
         }
-        let progress = vault.index().and_then(|index| index.progress());
-        match vault.index().map(|index| index.search(question, call)).transpose()?.flatten() {
+        let index = vault.index().filter(|_| !goes_on_scan);
+        let progress = index.and_then(|index| index.progress());
+        match index.map(|index| index.search(question, call)).transpose()?.flatten() {
             Some(found) => Ok(Answer { found, ..nothing }),
             None => {
                 let found = scan::search(vault, question, call)?;
-                Ok(Answer { found, is_fresh: true, is_scan: vault.index().is_some(), progress })
+                Ok(Answer { found, is_fresh: true, is_scan: true, is_indexing: index.is_some(), progress })
             }
         }
     }
@@ -248,7 +255,7 @@ impl Answer {
             score: (f64::from(hit.rank.score) * 1000.0).round() / 1000.0,
             line: passage.line,
             heading: passage.heading,
-            cursor: Place::text(&hit.rank, self.found.partial),
+            cursor: Place { rank: hit.rank.clone(), partial: self.found.partial, is_scan: self.is_scan }.text(),
         }
     }
 
@@ -267,8 +274,8 @@ impl Answer {
             results: page.rows,
             limit,
             partial: self.found.partial.then_some(true),
-            indexing: self.is_scan.then_some(true),
-            progress: self.progress.filter(|_| self.is_scan),
+            indexing: self.is_indexing.then_some(true),
+            progress: self.progress.filter(|_| self.is_indexing),
             stale: (!self.is_fresh).then_some(true),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::analyse::Analyser;
 use super::query::{Filter, Query, Unit};
-use super::score::{N_FIELDS, Weights, unit_score};
+use super::score::{N_FIELDS, Weights, in_steps, unit_score};
 use super::searched::{ARCHIVED, Searched};
 use super::sought::Sought;
 use crate::path::folded;
@@ -124,8 +124,8 @@ impl Analysed {
     /// Returns how well the note answers.
     pub fn score(&self, query: &Query, weights: &Weights) -> f32 {
         let units = query.wanted.iter().chain(&query.optional).zip(&weights.idfs);
-        let score =
-            |(unit, idf): (&Unit, &f32)| unit_score(&self.frequencies(unit), &self.lengths, *idf, &weights.averages);
+        let lengths = self.lengths.map(in_steps);
+        let score = |(unit, idf): (&Unit, &f32)| unit_score(&self.frequencies(unit), &lengths, *idf, &weights.averages);
         let has_all = query.wanted.iter().all(|unit| self.has(unit));
         units.map(score).sum::<f32>() + if has_all { weights.all } else { 0.0 }
     }

@@ -37,6 +37,19 @@ pub fn unit_score(
     idf * weighted * (SATURATION + 1.0) / (SATURATION + weighted)
 }
 
+/// Number of low bits of a length that are kept besides its first one.
+const LENGTH_BITS: u32 = 3;
+
+/// Lengths below which each is told apart.
+const EXACT_LENGTHS: u32 = 24;
+
+/// Rounds a length down to the steps in which the index keeps lengths: one byte holds all of them.
+pub fn in_steps(length: u32) -> u32 {
+    let beyond = length.saturating_sub(EXACT_LENGTHS);
+    let shift = beyond.checked_ilog2().unwrap_or(0).saturating_sub(LENGTH_BITS);
+    length.min(EXACT_LENGTHS) + (beyond >> shift << shift)
+}
+
 /// Returns more than any score of something in any note.
 pub fn most(idf: f32) -> f32 {
     idf * (SATURATION + 1.0)
