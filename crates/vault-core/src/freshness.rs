@@ -355,7 +355,11 @@ impl Vault {
             watch.end(folder);
             watch.begin(folder);
         }
-        let found = self.store().walk_in(folder, &|path, kind| self.is_entered(rules, path, kind))?;
+        let found = match self.store().walk_in(folder, &|path, kind| self.is_entered(rules, path, kind)) {
+            // one that is closed to us is empty for us
+            Err(VaultError::NotFound { .. } | VaultError::AccessDenied { .. }) => vec![],
+            found => found?,
+        };
         let is_file = |place: usize| found[place].1.kind == EntryKind::File;
         let is_gone = |path: &&VaultPath| !found.binary_search_by(|(found, _)| found.cmp(path)).is_ok_and(is_file);
         let mut gone: Vec<VaultPath> = below(&self.known_catalog(), folder).filter(is_gone).cloned().collect();
@@ -407,6 +411,8 @@ impl Vault {
         if known.compared.is_none() && index.is_none() {
             return;
         }
+        // a newer state that another program left meanwhile may be known already, and is known again after a look
+        self.news.note(path.clone());
         if let Some(stat) = stat {
             let note = Arc::new(Note::new(path, stat, Some((text, document)), call.now));
             known.change().put_note(path.clone(), note.clone());

@@ -11,7 +11,8 @@ use vault_core::{Call, Vault, VaultError, VaultPath};
 use crate::committed::{Parts, Writer};
 use crate::full_text::{FullText, Turn};
 use crate::limits::{
-    FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_WAIT, LOOK_PAUSE, MIN_BULK, POLL_PAUSE, POLL_SHARE, QUIET,
+    FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_TRUST, LONGEST_WAIT, LOOK_PAUSE, MIN_BULK, POLL_PAUSE, POLL_SHARE,
+    QUIET,
 };
 use crate::watch::Folders;
 
@@ -34,7 +35,7 @@ impl Keeper {
             let folders = Arc::new(Folders::new(&vault, root, move || woken.wake()));
             vault.use_watch(folders.clone());
             drop(vault);
-            let mut pace = Pace { pause: POLL_PAUSE, is_verified: false };
+            let mut pace = Pace { pause: POLL_PAUSE, is_verified: false, compared: Instant::now() };
             while let (Some(vault), false) = (at.upgrade(), kept.is_stopped()) {
                 turn(&vault, &kept, &folders, &mut pace);
             }
@@ -83,11 +84,13 @@ struct Pace {
     pause: Duration,
     /// Whether the index on disk was found to be whole.
     is_verified: bool,
+    /// When everything was compared last.
+    compared: Instant,
 }
 
 /// Compares when that is due, else waits for something to do.
 fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
-    if vault.is_followed() && !index.lags() {
+    if vault.is_followed() && !index.lags() && pace.compared.elapsed() < LONGEST_TRUST {
         if !std::mem::replace(&mut pace.is_verified, true) {
             return index.verify();
         }
@@ -107,7 +110,7 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
         pace.pause = (pace.pause * 2).min(LONGEST_PAUSE);
         return;
     }
-    pace.pause = POLL_PAUSE;
+    (pace.pause, pace.compared) = (POLL_PAUSE, Instant::now());
     if !folders.is_watching() {
         write_when_due(vault, index);
         rest(index, POLL_PAUSE.max(begin.elapsed() * POLL_SHARE));

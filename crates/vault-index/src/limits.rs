@@ -33,6 +33,10 @@ pub const POLL_PAUSE: Duration = Duration::from_secs(2);
 /// How many times as long as a comparison takes nothing is compared afterwards, where folders cannot be watched.
 pub const POLL_SHARE: u32 = 20;
 
+/// How long the system is trusted to tell of every change. It does not tell what is written through another hard link, by
+/// way of memory, or by another machine.
+pub const LONGEST_TRUST: Duration = Duration::from_secs(600);
+
 /// How long at most the index is left alone after it could not be written.
 pub const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 

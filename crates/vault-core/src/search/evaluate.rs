@@ -24,7 +24,7 @@ type Terms = HashMap<Box<str>, Vec<Place>, foldhash::fast::RandomState>;
 /// A field and a position in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    field: usize,
+    field: u8,
     position: u32,
 }
 
@@ -47,7 +47,7 @@ impl Analysed {
             if !keeps(term) {
                 return;
             }
-            let place = Place { field, position };
+            let place = Place { field: field as u8, position };
             match terms.get_mut(term) {
                 Some(places) => places.push(place),
                 None => drop(terms.insert(term.into(), vec![place])),
@@ -73,7 +73,7 @@ impl Analysed {
         match unit {
             Unit::Word(forms) => {
                 for (term, weight) in forms {
-                    self.places(term).iter().for_each(|place| frequencies[place.field] += weight);
+                    self.places(term).iter().for_each(|place| frequencies[usize::from(place.field)] += weight);
                 }
             }
             Unit::Phrase(terms) => {
@@ -85,12 +85,12 @@ impl Analysed {
                     self.places(term).binary_search(&place).is_ok()
                 };
                 let complete = begins.iter().filter(|begin| terms.iter().all(|(at, term)| is_there(begin, *at, term)));
-                complete.for_each(|begin| frequencies[begin.field] += 1.0);
+                complete.for_each(|begin| frequencies[usize::from(begin.field)] += 1.0);
             }
             Unit::Prefix(prefix) => {
                 let begins = self.terms.iter().filter(|(term, _)| term.starts_with(prefix.as_str()));
                 for (_, places) in begins {
-                    places.iter().for_each(|place| frequencies[place.field] = 1.0);
+                    places.iter().for_each(|place| frequencies[usize::from(place.field)] = 1.0);
                 }
             }
         }

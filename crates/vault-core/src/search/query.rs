@@ -147,11 +147,11 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        let (is_excluded, begin) = match rest.strip_prefix('-').filter(|after| !after.starts_with(char::is_whitespace))
-        {
-            Some(after) if !after.is_empty() => (true, after),
-            _ => (false, rest),
-        };
+        let (is_excluded, begin) =
+            match rest.strip_prefix('-').filter(|after| !after.starts_with(|c: char| c.is_whitespace() || c == '-')) {
+                Some(after) if !after.is_empty() => (true, after),
+                _ => (false, rest),
+            };
         let (what, after) = piece(begin);
         pieces.push(Piece { is_excluded, what });
         rest = after.trim_start();

@@ -76,8 +76,8 @@ impl Watch for Folders {
                 by_watch.insert(watch.clone(), folder.clone());
                 by_path.insert(folder.clone(), watch);
             }
-            // It is gone by now; the folder above it tells when it comes back.
-            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            // It is gone by now, or closed to us: the folder above it tells when that changes.
+            Err(error) if is_told_from_above(error.kind()) => {}
             Err(_) => {
                 *watched = Watched::default();
                 self.shared.is_watching.store(false, Ordering::Release);
@@ -104,6 +104,10 @@ impl Watch for Folders {
             }
         }
     }
+}
+
+fn is_told_from_above(error: io::ErrorKind) -> bool {
+    matches!(error, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
 }
 
 impl Drop for Folders {

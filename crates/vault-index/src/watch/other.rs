@@ -45,6 +45,14 @@ impl Folders {
     }
 }
 
+fn is_told_from_above(error: &notify::ErrorKind) -> bool {
+    match error {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::PermissionDenied,
+        _ => false,
+    }
+}
+
 impl Watch for Folders {
     fn begin(&self, folder: &VaultPath) {
         let mut inner = self.lock();
@@ -54,8 +62,8 @@ impl Watch for Folders {
         }
         match watcher.watch(&self.place(folder), RecursiveMode::NonRecursive) {
             Ok(()) => {}
-            // It is gone by now; its parent tells of it when it comes back.
-            Err(notify::Error { kind: notify::ErrorKind::PathNotFound, .. }) => drop(watched.remove(folder)),
+            // It is gone by now, or closed to us: the folder above it tells when that changes.
+            Err(error) if is_told_from_above(&error.kind) => drop(watched.remove(folder)),
             Err(_) => {
                 inner.watcher = None;
                 inner.watched.clear();
