@@ -200,7 +200,7 @@ impl Vault {
             }
         };
         if let (true, Some(told)) = (is_news, look.told) {
-            self.tell_index(path, Some(told));
+            self.tell_index(path, Some(*told));
         }
     }
 
@@ -219,7 +219,7 @@ impl Vault {
         let take_in = |(file, stat): &(Difference, Stat), visited: Option<Visited>| {
             let mut look = Look::of(file, stat, visited, tells, call.now);
             if let (Some(intake), Some(told)) = (intake, look.told.take_if(|_| intake.is_some())) {
-                intake(&file.path, told);
+                intake(&file.path, *told);
             }
             lock(&looked).push(look);
         };
@@ -533,7 +533,8 @@ fn missing<'a>(
 struct Look {
     difference: Difference,
     note: Arc<Note>,
-    told: Option<Told>,
+    /// Boxed: most looks of a first walk have handed it on.
+    told: Option<Box<Told>>,
 }
 
 impl Look {
@@ -545,7 +546,7 @@ impl Look {
         let text = visited.and_then(|visited| std::str::from_utf8(visited.bytes).ok());
         let document = text.filter(|_| path.is_note()).map(vault_markdown::parse);
         let note = Arc::new(Note::new(path, stat, text.zip(document.as_ref()), now));
-        let told = || Told { note: note.clone(), document, text: text.unwrap_or_default().to_owned() };
+        let told = || Box::new(Told { note: note.clone(), document, text: text.unwrap_or_default().to_owned() });
         let difference = Difference { path: path.clone(), before: before.clone() };
         Look { difference, told: tells.then(told), note }
     }

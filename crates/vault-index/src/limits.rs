@@ -44,7 +44,7 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 pub const MAX_BUILD_THREADS: usize = 4;
 
 /// Memory of each of these threads, in bytes: when it is full, a part of the index is written.
-pub const BUILD_THREAD_BYTES: usize = 40 * 1024 * 1024;
+pub const BUILD_THREAD_BYTES: usize = 30 * 1024 * 1024;
 
 /// Memory for a batch, in bytes.
 pub const BATCH_BYTES: usize = 16 * 1024 * 1024;
