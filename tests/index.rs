@@ -120,6 +120,8 @@ fn query() -> impl Strategy<Value = String> {
         "path:1",
         "the",
         "absent",
+        "fer",
+        "snak",
         "\"ferns\"",
     ]);
     prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.join(" "))
@@ -433,6 +435,22 @@ fn a_passage_is_where_it_says() {
     assert_eq!((row.line, row.heading.as_deref()), (Some(10), Some("Birds")));
     let read = ReadNote { offset: row.line, limit: Some(1), ..ReadNote::new("a.md") };
     assert_eq!(read.run(&process.vault, &call()).unwrap().markdown.as_deref(), Some("A heron stands.\n"));
+}
+
+#[test]
+fn a_word_that_nothing_has_is_the_beginning_of_one() {
+    let place = Place::new();
+    place.write("a.md", "first\n\nA walrus stands.\n");
+    place.write("b.md", "a heron\n");
+    let process = place.process().ready();
+    for vault in [&process.vault, &Arc::new(Vault::open(&place.folder()).unwrap())] {
+        let found = search(vault, "walr");
+        assert_eq!((paths(&found), found.partial), (BTreeSet::from(["a.md".to_owned()]), Some(true)));
+        assert_eq!((found.results[0].line, found.results[0].snippet.contains("walrus")), (Some(6), true));
+        assert_eq!(paths(&search(vault, "walr heron")), BTreeSet::from(["b.md".to_owned()]), "something has a word");
+        assert_eq!(search(vault, "alrus").results.len(), 0);
+        assert_eq!(search(vault, "alrus").partial, None);
+    }
 }
 
 #[test]

@@ -48,27 +48,53 @@ pub struct Question<'a> {
     pub include_archived: bool,
     /// Where the answer goes on.
     pub after: Option<&'a Rank>,
-    /// Whether it is one of files that have only some of the words.
-    pub partial: bool,
+    /// How it was answered so far, when it goes on.
+    pub stage: Option<Stage>,
     /// How many files are wanted.
     pub at_most: usize,
 }
 
 impl Question<'_> {
-    /// Tells whether files that have some of the words answer from the start.
-    pub fn takes_any(&self) -> bool {
-        self.partial || self.query.is_question()
-    }
-
-    /// Tells whether those are the answer, after `hits` were found that have all words.
-    pub fn falls_back(&self, hits: &[Hit]) -> bool {
-        hits.is_empty() && self.after.is_none() && !self.query.wanted.is_empty()
+    /// Returns what is asked for in turn, until some file answers.
+    pub fn stages(&self) -> impl Iterator<Item = (Stage, Query)> {
+        let (first, last) = match self.stage {
+            Some(stage) => (stage, stage),
+            None if self.query.wanted.is_empty() => (Stage::All, Stage::All),
+            None if self.query.is_question() => (Stage::Some, Stage::Begun),
+            None => (Stage::All, Stage::Begun),
+        };
+        let stages =
+            [Stage::All, Stage::Some, Stage::Begun].into_iter().filter(move |stage| (first..=last).contains(stage));
+        stages.map(|stage| (stage, stage.asks(self.query)))
     }
 }
 
-/// Tells whether the best of `hits` lacks some of the words.
-pub fn lacks_some(weights: &Weights, hits: &[Hit]) -> bool {
-    hits.first().is_some_and(|best| best.rank.score < weights.all)
+/// What a file must have to answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// All words.
+    #[default]
+    All,
+    /// Some of them.
+    Some,
+    /// Words that begin like some of them.
+    Begun,
+}
+
+impl Stage {
+    /// Tells whether one of the words is enough.
+    pub fn takes_any(self) -> bool {
+        self != Stage::All
+    }
+
+    /// Returns what a query asks for at this stage.
+    pub fn asks(self, query: &Query) -> Query {
+        match self {
+            Stage::All => query.clone(),
+            Stage::Some => query.loosened(),
+            Stage::Begun => query.begun(),
+        }
+    }
 }
 
 /// Place of a file in the order of an answer: higher scores first, then what changed last.
@@ -93,8 +119,18 @@ pub fn path_key(path: &VaultPath) -> u64 {
 pub struct Found {
     /// Best first.
     pub hits: Vec<Hit>,
+    /// How they answer.
+    pub stage: Stage,
     /// Whether no file has all words, so that these have only some.
     pub partial: bool,
+}
+
+impl Found {
+    /// Makes the answer of one stage.
+    pub fn at(stage: Stage, hits: Vec<Hit>, weights: &Weights) -> Found {
+        let lacks_some = hits.first().is_some_and(|best| stage == Stage::Begun || best.rank.score < weights.all);
+        Found { partial: stage.takes_any() && lacks_some, hits, stage }
+    }
 }
 
 /// One file that was found.

@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::catalog::Note;
 use crate::error::VaultError;
 use crate::freshness::has_words;
-use crate::index::{Found, Hit, Question, Rank, lacks_some, path_key};
+use crate::index::{Found, Hit, Question, Rank, Stage, path_key};
 use crate::limits::MAX_NOTE_BYTES;
 use crate::path::VaultPath;
 use crate::search::{Analysed, Analyser, Query, Searched, Sought, Weights};
@@ -29,14 +29,15 @@ pub(crate) fn search(vault: &Vault, question: &Question, call: &Call) -> Result<
     files.retain(|(path, stat)| stat.kind == EntryKind::File && has_words(path));
     let candidates = candidates(vault, question, &files, call)?;
     let n_files = files.len();
-    if !question.takes_any() {
-        let (hits, _) = best(&candidates, n_files, question, question.query, false);
-        if !question.falls_back(&hits) {
-            return Ok(Found { hits, partial: false });
+    let mut found = Found::default();
+    for (stage, query) in question.stages() {
+        let (hits, weights) = best(&candidates, n_files, question, &query, stage.takes_any());
+        found = Found::at(stage, hits, &weights);
+        if !found.hits.is_empty() {
+            break;
         }
     }
-    let (hits, weights) = best(&candidates, n_files, question, &question.query.loosened(), true);
-    Ok(Found { partial: question.partial || lacks_some(&weights, &hits), hits })
+    Ok(found)
 }
 
 /// Takes apart every file that may have any of the words, and keeps those that have any of the words.
@@ -46,7 +47,8 @@ fn candidates(
     files: &[(VaultPath, Stat)],
     call: &Call,
 ) -> Result<Vec<Candidate>, VaultError> {
-    let (loosened, sought) = (question.query.loosened(), Sought::of(question.query));
+    let (widest, sought) =
+        ([Stage::Some, Stage::Begun].map(|stage| stage.asks(question.query)), Sought::of(question.query));
     let (found, refused): (Mutex<Vec<Candidate>>, Mutex<Option<VaultError>>) = Default::default();
     let n_done = AtomicUsize::new(0);
     let take = |(path, stat): &(VaultPath, Stat), visited: Option<Visited>, analyser: &mut Analyser| {
@@ -55,7 +57,8 @@ fn candidates(
         if sought.may_be_in(path.as_str(), text) {
             let stat = stat_now.unwrap_or_else(|| stat.clone());
             let candidate = Candidate::of(path, stat, text, (&sought, &mut *analyser), call);
-            if loosened.wanted.is_empty() || candidate.analysed.matches(&loosened, question.labels, true, true) {
+            let answers = |query: &Query| candidate.analysed.matches(query, question.labels, true, true);
+            if question.query.wanted.is_empty() || widest.iter().any(answers) {
                 lock(&found).push(candidate);
             }
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tantivy::{DocAddress, DocId, Searcher};
 use vault_core::catalog::Note;
-use vault_core::index::{Found, Hit, Progress, Question, SearchIndex, Told, lacks_some};
+use vault_core::index::{Found, Hit, Progress, Question, SearchIndex, Told};
 use vault_core::search::{N_FIELDS, Query, Weights};
 use vault_core::{Call, VaultError, VaultPath};
 
@@ -379,16 +379,17 @@ fn put_all(writer: &Writer, entries: &Entries, is_present: &IsPresent) -> tantiv
 }
 
 impl Snapshot {
-    /// Answers with all words, or with the best that have some.
+    /// Answers with all words, or with the best that there is.
     fn search(&self, question: &Question) -> tantivy::Result<Found> {
-        if !question.takes_any() {
-            let (hits, _) = self.hits(question, question.query, false)?;
-            if !question.falls_back(&hits) {
-                return Ok(Found { hits, partial: false });
+        let mut found = Found::default();
+        for (stage, query) in question.stages() {
+            let (hits, weights) = self.hits(question, &query, stage.takes_any())?;
+            found = Found::at(stage, hits, &weights);
+            if !found.hits.is_empty() {
+                break;
             }
         }
-        let (hits, weights) = self.hits(question, &question.query.loosened(), true)?;
-        Ok(Found { partial: question.partial || lacks_some(&weights, &hits), hits })
+        Ok(found)
     }
 
     fn hits(&self, question: &Question, query: &Query, any: bool) -> tantivy::Result<(Vec<Hit>, Weights)> {

@@ -10,7 +10,7 @@ use super::Operation;
 use crate::call::Call;
 use crate::catalog::Note;
 use crate::error::VaultError;
-use crate::index::{Found, Hit, Progress, Question, Rank};
+use crate::index::{Found, Hit, Progress, Question, Rank, Stage};
 use crate::limits::{MAX_NOTE_BYTES, MAX_ROW_TITLE_CHARS, SEARCH_TRIES, SNIPPET_CHARS};
 use crate::path::FileKind;
 use crate::rows::{Row, after_option, first_tags, page};
@@ -139,7 +139,7 @@ impl Operation for SearchNotes {
             labels: &labels,
             include_archived: self.include_archived,
             after: after.as_ref().map(|place| &place.rank),
-            partial: after.as_ref().is_some_and(|place| place.partial),
+            stage: after.as_ref().map(|place| place.stage),
             at_most: self.limit + 1,
         };
         let mut n_tries = 0;
@@ -159,7 +159,7 @@ impl Operation for SearchNotes {
 /// Where an answer goes on.
 struct Place {
     rank: Rank,
-    partial: bool,
+    stage: Stage,
     /// Whether the notes were read: an index ranks a little otherwise, so they are read again.
     is_scan: bool,
 }
@@ -171,14 +171,15 @@ impl Place {
             let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
             let (score, updated, key, flags) = (number()?, number()?, number()?, number()?);
             let rank = Rank { score: f32::from_bits(u32::try_from(score).ok()?), updated: updated as i64, key };
-            Some(Place { rank, partial: flags & 1 > 0, is_scan: flags & 2 > 0 })
+            let stage = [Stage::All, Stage::Some, Stage::Begun].into_iter().nth(usize::try_from(flags & 3).ok()?)?;
+            Some(Place { rank, stage, is_scan: flags & 4 > 0 })
         };
         let problem = || "is not the `next` of an earlier answer".into();
         place().ok_or_else(|| VaultError::InvalidArgument { argument: "after".into(), problem: problem() })
     }
 
     fn text(&self) -> String {
-        let (Rank { score, updated, key }, flags) = (&self.rank, u8::from(self.partial) + 2 * u8::from(self.is_scan));
+        let (Rank { score, updated, key }, flags) = (&self.rank, self.stage as u8 + 4 * u8::from(self.is_scan));
         format!("{:x}-{:x}-{key:x}-{flags}", score.to_bits(), *updated as u64)
     }
 }
@@ -222,7 +223,8 @@ impl Answer {
         limit: usize,
         call: &Call,
     ) -> Result<(Vec<SearchRow>, usize), VaultError> {
-        let (rules, passages) = (vault.rules()?, Passages::of(query, SNIPPET_CHARS));
+        let begun = (self.found.stage == Stage::Begun).then(|| query.begun());
+        let (rules, passages) = (vault.rules()?, Passages::of(begun.as_ref().unwrap_or(query), SNIPPET_CHARS));
         let mut analyser = vault.analyser();
         let (mut rows, mut changed) = (Vec::with_capacity(self.found.hits.len()), BTreeSet::new());
         for (number, hit) in self.found.hits.iter().enumerate() {
@@ -255,7 +257,7 @@ impl Answer {
             score: (f64::from(hit.rank.score) * 1000.0).round() / 1000.0,
             line: passage.line,
             heading: passage.heading,
-            cursor: Place { rank: hit.rank.clone(), partial: self.found.partial, is_scan: self.is_scan }.text(),
+            cursor: Place { rank: hit.rank.clone(), stage: self.found.stage, is_scan: self.is_scan }.text(),
         }
     }
 

@@ -117,6 +117,16 @@ impl Query {
         dedup(&mut wanted);
         Query { wanted, ..self.clone() }
     }
+
+    /// Returns the query with each word as the beginning of one: for when nothing has any of the words.
+    pub fn begun(&self) -> Query {
+        let begin = |unit: Unit| match &unit {
+            Unit::Word(forms) => forms.first().map_or(unit.clone(), |(exact, _)| Unit::Prefix(exact.clone())),
+            Unit::Phrase(_) | Unit::Prefix(_) => unit,
+        };
+        let loosened = self.loosened();
+        Query { wanted: loosened.wanted.into_iter().map(begin).collect(), ..loosened }
+    }
 }
 
 /// A word that was asked for twice is asked for once.

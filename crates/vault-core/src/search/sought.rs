@@ -8,7 +8,7 @@ use super::analyse::STEM;
 use super::query::{Query, Unit};
 use super::scripts::{Kind, kind};
 
-/// The terms of a query and of its loosened form.
+/// The terms of a query and of what it asks for when nothing has all of it.
 pub(crate) struct Sought {
     terms: HashSet<String, foldhash::fast::RandomState>,
     prefixes: Vec<String>,
@@ -20,9 +20,15 @@ pub(crate) struct Sought {
 
 impl Sought {
     pub(crate) fn of(query: &Query) -> Sought {
-        let loosened = query.loosened();
+        let (loosened, begun) = (query.loosened(), query.begun());
         let mut sought = Sought { terms: HashSet::default(), prefixes: vec![], needles: None, is_foreign: false };
-        let units = query.wanted.iter().chain(&query.optional).chain(&query.unwanted).chain(&loosened.wanted);
+        let units = query
+            .wanted
+            .iter()
+            .chain(&query.optional)
+            .chain(&query.unwanted)
+            .chain(&loosened.wanted)
+            .chain(&begun.wanted);
         for unit in units {
             match unit {
                 Unit::Word(forms) => sought.terms.extend(forms.iter().map(|(term, _)| term.clone())),
