@@ -454,6 +454,81 @@ fn a_word_that_nothing_has_is_the_beginning_of_one() {
 }
 
 #[test]
+fn the_best_of_many_are_the_best_of_all() {
+    let place = Place::new();
+    // words of different rarity, all of them in many notes, some of them in the others, one in each: then the scan knows
+    // the lengths of all
+    for number in 0..120 {
+        let words = ["heron", "moss", "fern", "walrus"].into_iter().enumerate();
+        let words = words.filter(|(at, _)| *at == 0 || number % 3 == 0 || number % (at + 2) == 0);
+        let text: String = words.map(|(at, word)| format!("{word} ").repeat(1 + number * (at + 3) % 11)).collect();
+        place.write(&format!("{}/{number}.md", number % 4), &format!("{text}{}\n", "x ".repeat(number % 30)));
+    }
+    let process = place.process().ready();
+    let scan = Vault::open(&place.folder()).unwrap();
+    for query in
+        ["heron moss fern walrus", "how does a heron in the moss of the fern grow", "walrus fern heron", "heron absent"]
+    {
+        for limit in [1, 5, 30] {
+            let request = || SearchNotes { limit, ..SearchNotes::new(query) };
+            let order = |answer: SearchNotesResponse| -> Vec<String> {
+                answer.results.into_iter().map(|row| row.path).collect()
+            };
+            let found = request().run(&process.vault, &call()).unwrap();
+            let expected = request().run(&scan, &call()).unwrap();
+            assert_eq!(found.partial, expected.partial, "{query}");
+            assert_eq!(order(found), order(expected), "{query}, {limit}");
+        }
+    }
+}
+
+#[test]
+fn sheets_are_found_after_the_index_is_built_anew_and_folders_with_names_of_notes_are_left_in_peace() {
+    let place = Place::new();
+    place.write("data/list.csv", "name,place\nwalrus,ice\n");
+    place.write("a.md", "heron\n");
+    let process = place.process().ready();
+    fs::create_dir(place.folder().join("Plan.md")).unwrap();
+    let expected = BTreeSet::from(["data/list.csv".to_owned()]);
+    assert_eq!(paths(&process.search("walrus")), expected);
+    for number in 0..2 {
+        for file in files_below(&place.0.path().join("cache")) {
+            drop(fs::remove_file(file));
+        }
+        place.write(&format!("new {number}.md"), "heron\n");
+        until(|| process.search("heron").results.len() == 2 + number);
+        until(|| process.search("heron").indexing.is_none());
+        assert_eq!(paths(&process.search("walrus")), expected);
+    }
+    // nothing is written when nothing changes
+    let meta = || files_below(&place.0.path().join("cache")).into_iter().find(|path| path.ends_with("meta.json"));
+    let written = || meta().and_then(|path| fs::metadata(path).ok()).map(|stat| stat.modified().unwrap());
+    std::thread::sleep(Duration::from_secs(2));
+    let before = written();
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(written(), before);
+}
+
+#[test]
+fn a_note_that_is_too_large_to_be_opened_is_found_by_its_name() {
+    let place = Place::new();
+    place.write("Walrus.md", "");
+    fs::File::options().write(true).open(place.folder().join("Walrus.md")).unwrap().set_len(80 << 20).unwrap();
+    let answer = place.process().ready().search("walrus");
+    assert_eq!((paths(&answer), answer.stale), (BTreeSet::from(["Walrus.md".to_owned()]), None));
+}
+
+#[test]
+fn a_query_beyond_all_measure_is_refused() {
+    let place = Place::new();
+    let process = place.process();
+    for query in ["x".repeat(20_000), (0..2_000).map(|number| format!("w{number} ")).collect()] {
+        let refusal = SearchNotes::new(&query).run(&process.vault, &call()).unwrap_err();
+        assert_eq!(refusal.code(), "invalid_argument", "{refusal}");
+    }
+}
+
+#[test]
 fn an_answer_goes_on_where_it_ended() {
     let place = Place::new();
     (0..30).for_each(|number| place.write(&format!("{number}.md"), &format!("heron {}\n", "x ".repeat(number % 5))));

@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::catalog::{Catalog, File, Note};
 use crate::error::VaultError;
 use crate::index::Told;
-use crate::limits::{MAX_LOOKS, MAX_NOTE_BYTES, RECENT};
+use crate::limits::{MAX_LOOKS, MAX_NOTE_BYTES, MAX_TOLD, RECENT};
 use crate::news::Keeping;
 use crate::path::{FileKind, VaultPath};
 use crate::rules::Rules;
@@ -84,7 +84,7 @@ impl Vault {
         // One comparison at a time; reads and writes go on meanwhile.
         let _turn = lock(&self.comparing);
         if !self.follows(&rules) {
-            let survey = self.survey(|| self.seeds(), call)?;
+            let survey = self.survey(|| self.indexed(), call)?;
             self.adopt(survey, None, call)?;
         }
         Ok(self.known_catalog())
@@ -131,30 +131,24 @@ impl Vault {
         self.news.keeping() == Keeping::Watched && lock(&self.known).compared.as_ref().is_some_and(by_these)
     }
 
-    /// Returns what is known already, so that it need not be read again.
-    fn seeds(&self) -> Seeds {
-        let known = lock(&self.known);
-        match (&known.compared, self.index()) {
-            (None, Some(index)) => {
-                drop(known);
-                index.known().into_iter().collect()
-            }
-            _ => known.catalog.notes.iter().map(|(path, note)| (path.clone(), note.clone())).collect(),
-        }
+    /// Returns what the index knows, as long as the catalog knows nothing.
+    fn indexed(&self) -> Option<Seeds> {
+        let is_first = lock(&self.known).compared.is_none();
+        self.index().filter(|_| is_first).map(|index| index.known().into_iter().collect())
     }
 
-    /// Walks the vault and tells what differs from `seeds`, which are looked up meanwhile. Folders that are found are
-    /// watched, when somebody does that.
-    pub fn survey(&self, seeds: impl FnOnce() -> Seeds + Send, call: &Call) -> Result<Survey, VaultError> {
+    /// Walks the vault and tells what differs from what is known: from what an index has, which is looked up meanwhile, or
+    /// from the catalog alone. Folders that are found are watched, when somebody does that.
+    pub fn survey(&self, indexed: impl FnOnce() -> Option<Seeds> + Send, call: &Call) -> Result<Survey, VaultError> {
         let rules = self.rules()?;
-        // What other processes write from now on is told by the log.
-        self.store().tail(call.now)?;
+        // What other processes write from now on is told by the log, and what they wrote just now need not wait for the end.
+        self.store().tail(call.now)?.paths.into_iter().for_each(|path| self.news.note(path));
         let before = self.known_catalog();
         if let Some(watch) = self.watch() {
             watch.begin(&VaultPath::root());
         }
-        let (found, seeds) = self.store().walk_while(&|path, kind| self.is_entered(&rules, path, kind), seeds)?;
-        Ok(Survey::of(rules, found, &before, seeds))
+        let (found, indexed) = self.store().walk_while(&|path, kind| self.is_entered(&rules, path, kind), indexed)?;
+        Ok(Survey::of(rules, found, &before, indexed))
     }
 
     /// Tells whether a walk lists an entry; a folder is watched before its entries are listed.
@@ -215,8 +209,13 @@ impl Vault {
         let refused: Mutex<Option<VaultError>> = Mutex::default();
         let (texts, others): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(file, _)| file.path.is_text());
         let paths: Vec<&VaultPath> = texts.iter().map(|(file, _)| &file.path).collect();
-        let tells = intake.is_some() || self.index().is_some();
-        let take_in = |(file, stat): &(Difference, Stat), visited: Option<Visited>| {
+        let index = self.index().filter(|_| intake.is_none());
+        let tells_index = index.is_some() && texts.len() <= MAX_TOLD;
+        if let Some(index) = index.filter(|_| !tells_index) {
+            index.lag();
+        }
+        let tells = intake.is_some() || tells_index;
+        let take_in = |(file, stat): &(Difference, Stat), visited: Result<Visited, VaultError>| {
             let mut look = Look::of(file, stat, visited, tells, call.now);
             if let (Some(intake), Some(told)) = (intake, look.told.take_if(|_| intake.is_some())) {
                 intake(&file.path, *told);
@@ -229,11 +228,12 @@ impl Vault {
                     *lock(&refused) = Some(refusal);
                     return ControlFlow::Break(());
                 }
-                take_in(&texts[place], visited.ok());
+                take_in(&texts[place], visited);
                 ControlFlow::Continue(())
             })
         };
-        others.iter().for_each(|file| take_in(file, None));
+        let unread = || Err(VaultError::NotANote { path: String::new(), why: "it has no text" });
+        others.iter().for_each(|file| take_in(file, unread()));
         self.store().visit(&paths, Care::Whole, MAX_NOTE_BYTES, &begin);
         if let Some(refusal) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(refusal);
@@ -273,17 +273,24 @@ impl Vault {
 
     /// Tells whether a file is now as it is known, or gone, as `None` says. One that is not is looked at by the next call.
     pub fn is_known_rightly(&self, path: &VaultPath, known: Option<&Note>) -> bool {
-        let hides = |is_folder| self.rules().is_ok_and(|rules| rules.hide(path, is_folder));
-        let is_right = match (self.store().stat(path), known) {
-            (Ok(stat), Some(note)) => stat.same_state(&note.stat) && !hides(false),
-            (Ok(stat), None) => hides(stat.kind == EntryKind::Folder),
-            (Err(VaultError::NotFound { .. }), known) => known.is_none(),
-            (Err(_), _) => false,
+        let is_right = match (self.rules().and_then(|rules| self.there(path, &rules)), known) {
+            (Ok(Some(stat)), Some(note)) if stat.kind == EntryKind::File => stat.same_state(&note.stat),
+            (Ok(there), None) => there.is_none_or(|stat| stat.kind != EntryKind::File),
+            _ => false,
         };
         if !is_right {
             self.news.note(path.clone());
         }
         is_right
+    }
+
+    /// Describes what is at a path; `None` when that is nothing for us, be it gone, hidden or closed to us.
+    fn there(&self, path: &VaultPath, rules: &Rules) -> Result<Option<Stat>, VaultError> {
+        match self.store().stat(path) {
+            Ok(stat) => Ok(Some(stat).filter(|stat| !rules.hide(path, stat.kind == EntryKind::Folder))),
+            Err(refusal @ (VaultError::Io { .. } | VaultError::VaultUnavailable { .. })) => Err(refusal),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Looks at files that are not what they were known as.
@@ -312,9 +319,9 @@ impl Vault {
     ) -> Result<bool, VaultError> {
         let mut there = Vec::new();
         for path in paths {
-            match self.store().stat(path) {
-                Ok(stat) if !rules.hide(path, stat.kind == EntryKind::Folder) => there.push((path.clone(), stat)),
-                _ => self.forget(path),
+            match self.there(path, rules)? {
+                Some(stat) => there.push((path.clone(), stat)),
+                None => self.forget(path),
             }
         }
         let mut files = Vec::new();
@@ -473,18 +480,19 @@ impl Difference {
 
 impl Survey {
     /// Compares what a walk found, which is sorted by path, with what was known.
-    fn of(rules: Arc<Rules>, found: Vec<(VaultPath, Stat)>, before: &Catalog, mut seeds: Seeds) -> Survey {
+    fn of(rules: Arc<Rules>, found: Vec<(VaultPath, Stat)>, before: &Catalog, mut indexed: Option<Seeds>) -> Survey {
         let mut survey =
             Survey { rules, folders: BTreeSet::new(), seeded: vec![], changed: vec![], files: vec![], gone: vec![] };
         let mut gone: BTreeSet<VaultPath> = missing(before.notes.keys(), &found).cloned().collect();
         gone.extend(missing(before.files.keys(), &found).cloned());
         for (path, stat) in found {
-            let seed = seeds.remove(&path);
+            let seed = indexed.as_mut().map(|indexed| indexed.remove(&path));
             match stat.kind {
                 EntryKind::File => survey.note(path, stat, before, seed),
                 // a folder, or a pipe or device, may have the name of a file that was known
                 kind => {
-                    if seed.is_some() || before.notes.contains_key(&path) || before.files.contains_key(&path) {
+                    if seed.flatten().is_some() || before.notes.contains_key(&path) || before.files.contains_key(&path)
+                    {
                         gone.insert(path.clone());
                     }
                     if kind == EntryKind::Folder {
@@ -493,24 +501,27 @@ impl Survey {
                 }
             }
         }
-        gone.extend(seeds.into_keys());
+        gone.extend(indexed.into_iter().flat_map(Seeds::into_keys));
         survey.gone = gone.into_iter().map(|path| Difference::at(path, before)).collect();
         survey
     }
 
-    fn note(&mut self, path: VaultPath, stat: Stat, before: &Catalog, seed: Option<Arc<Note>>) {
-        let seed = seed.filter(|seed| seed.is_still(&stat));
+    /// Compares a file with what was known: `seed` is what the index has of it, or `None` where that is not asked.
+    fn note(&mut self, path: VaultPath, stat: Stat, before: &Catalog, seed: Option<Option<Arc<Note>>>) {
+        let seed = seed.map(|seed| seed.filter(|seed| seed.is_still(&stat)));
         if path.is_note() {
+            let is_known = is_still(before, &path, &stat);
             match seed {
-                Some(_) if is_still(before, &path, &stat) => {}
-                Some(seed) => self.seeded.push((Difference::at(path, before), seed)),
-                None => self.changed.push((Difference::at(path, before), stat)),
+                None | Some(Some(_)) if is_known => {}
+                Some(Some(seed)) => self.seeded.push((Difference::at(path, before), seed)),
+                None | Some(None) => self.changed.push((Difference::at(path, before), stat)),
             }
             return;
         }
         let is_known = before.files.get(&path).is_some_and(|file| file.stat == stat);
+        let is_searched = seed.map_or(is_known, |seed| seed.is_some());
         match has_words(&path) {
-            true if !is_known && seed.is_none() => self.changed.push((Difference::at(path, before), stat)),
+            true if !is_searched => self.changed.push((Difference::at(path, before), stat)),
             _ if !is_known => self.files.push((path, stat)),
             _ => {}
         }
@@ -539,13 +550,22 @@ struct Look {
 
 impl Look {
     /// Describes a note or sheet; one that cannot be read is known by its name.
-    fn of(difference: &Difference, stat: &Stat, visited: Option<Visited<'_>>, tells: bool, now: Timestamp) -> Look {
+    fn of(
+        difference: &Difference,
+        stat: &Stat,
+        visited: Result<Visited<'_>, VaultError>,
+        tells: bool,
+        now: Timestamp,
+    ) -> Look {
         let Difference { path, before } = difference;
+        // what may be read another time is not known to be still so
+        let read_at = if matches!(visited, Err(VaultError::Io { .. })) { stat.changed } else { now };
+        let visited = visited.ok();
         let stat_now = visited.as_ref().and_then(|visited| visited.stat.clone());
         let stat = stat_now.unwrap_or_else(|| stat.clone());
         let text = visited.and_then(|visited| std::str::from_utf8(visited.bytes).ok());
         let document = text.filter(|_| path.is_note()).map(vault_markdown::parse);
-        let note = Arc::new(Note::new(path, stat, text.zip(document.as_ref()), now));
+        let note = Arc::new(Note::new(path, stat, text.zip(document.as_ref()), read_at));
         let told = || Box::new(Told { note: note.clone(), document, text: text.unwrap_or_default().to_owned() });
         let difference = Difference { path: path.clone(), before: before.clone() };
         Look { difference, told: tells.then(told), note }

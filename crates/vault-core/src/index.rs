@@ -19,6 +19,9 @@ pub trait SearchIndex: Send + Sync {
     /// Tells that a file holds this text now, or is gone. The next search knows.
     fn tell(&self, path: &VaultPath, now: Option<Told>);
 
+    /// Tells that more changed than is told: until all is compared, there is no answer.
+    fn lag(&self);
+
     /// Returns the best files for a question; `None` when there is no index to answer from yet.
     fn search(&self, question: &Question, call: &Call) -> Result<Option<Found>, VaultError>;
 
@@ -57,15 +60,22 @@ pub struct Question<'a> {
 impl Question<'_> {
     /// Returns what is asked for in turn, until some file answers.
     pub fn stages(&self) -> impl Iterator<Item = (Stage, Query)> {
-        let (first, last) = match self.stage {
+        let (first, last) = self.span();
+        let stages =
+            [Stage::All, Stage::Some, Stage::Begun].into_iter().filter(move |stage| (first..=last).contains(stage));
+        stages.map(|stage| (stage, stage.asks(self.query)))
+    }
+}
+
+impl Question<'_> {
+    /// Returns the first and the last stage.
+    fn span(&self) -> (Stage, Stage) {
+        match self.stage {
             Some(stage) => (stage, stage),
             None if self.query.wanted.is_empty() => (Stage::All, Stage::All),
             None if self.query.is_question() => (Stage::Some, Stage::Begun),
             None => (Stage::All, Stage::Begun),
-        };
-        let stages =
-            [Stage::All, Stage::Some, Stage::Begun].into_iter().filter(move |stage| (first..=last).contains(stage));
-        stages.map(|stage| (stage, stage.asks(self.query)))
+        }
     }
 }
 
@@ -121,15 +131,16 @@ pub struct Found {
     pub hits: Vec<Hit>,
     /// How they answer.
     pub stage: Stage,
-    /// Whether no file has all words, so that these have only some.
+    /// Whether nothing is all that was asked for, so that these are only some of it.
     pub partial: bool,
 }
 
 impl Found {
     /// Makes the answer of one stage.
-    pub fn at(stage: Stage, hits: Vec<Hit>, weights: &Weights) -> Found {
-        let lacks_some = hits.first().is_some_and(|best| stage == Stage::Begun || best.rank.score < weights.all);
-        Found { partial: stage.takes_any() && lacks_some, hits, stage }
+    pub fn at(stage: Stage, hits: Vec<Hit>, weights: &Weights, question: &Question) -> Found {
+        let (first, _) = question.span();
+        let lacks_some = stage == Stage::Some && hits.first().is_some_and(|best| best.rank.score < weights.all);
+        Found { partial: !hits.is_empty() && (stage != first || lacks_some), hits, stage }
     }
 }
 

@@ -99,6 +99,16 @@ pub const MAX_NAME_TRIES: usize = 10_000;
 /// Most paths that a watcher notes before it is cheaper to compare everything.
 pub const MAX_NEWS: usize = 2_000;
 
+/// Most texts that are kept in memory on their way to an index that somebody keeps. Where more have changed, the index is
+/// told to look itself.
+pub const MAX_TOLD: usize = 1_000;
+
+/// Longest query of a search, in bytes.
+pub const MAX_QUERY_BYTES: usize = 10_000;
+
+/// Most words and phrases of a query, what it leaves out included.
+pub const MAX_QUERY_UNITS: usize = 500;
+
 /// Notes that a search reads at most because other programs changed them.
 pub const MAX_LOOKS: usize = 16;
 

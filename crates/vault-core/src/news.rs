@@ -52,7 +52,7 @@ impl News {
             // each call compares everything
             return;
         }
-        if noted.keeping == Keeping::Watched && noted.paths.len() >= MAX_NEWS {
+        if noted.paths.len() >= MAX_NEWS {
             // cheaper to compare everything
             noted.miss();
         }

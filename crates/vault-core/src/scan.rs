@@ -32,7 +32,7 @@ pub(crate) fn search(vault: &Vault, question: &Question, call: &Call) -> Result<
     let mut found = Found::default();
     for (stage, query) in question.stages() {
         let (hits, weights) = best(&candidates, n_files, question, &query, stage.takes_any());
-        found = Found::at(stage, hits, &weights);
+        found = Found::at(stage, hits, &weights, question);
         if !found.hits.is_empty() {
             break;
         }

@@ -79,10 +79,15 @@ impl Committed {
             return Ok(Some(committed));
         }
         let Some(_alone) = alone(folder)? else { return Ok(None) };
-        if let Ok(Some(committed)) = Committed::open(folder) {
-            return Ok(Some(committed));
+        match Committed::open(folder) {
+            Ok(Some(committed)) => return Ok(Some(committed)),
+            Err(error) if is_refused(&error) => return Err(error),
+            Ok(None) | Err(_) => {
+                if !clear_unless_written(folder)? {
+                    return Ok(None);
+                }
+            }
         }
-        clear(folder)?;
         make_private_folder(folder)?;
         Index::builder().schema(Fields::new().schema).tokenizers(fields::tokenizers()).create_in_dir(folder)?;
         Committed::open(folder)
@@ -145,9 +150,10 @@ pub(crate) fn is_damaged(folder: &Path) -> bool {
         let before = state(folder);
         // opened by itself, so that what is only read for this does not stay in memory
         let damaged = before.is_some()
-            && Index::open_in_dir(folder)
-                .and_then(|index| index.validate_checksum())
-                .map_or(true, |files| !files.is_empty());
+            && match Index::open_in_dir(folder).and_then(|index| index.validate_checksum()) {
+                Ok(files) => !files.is_empty(),
+                Err(error) => !is_refused(&error),
+            };
         // files of an index that is being written go away
         if !damaged || state(folder) == before {
             return damaged;
@@ -162,12 +168,32 @@ pub(crate) fn remove(folder: &Path, is_doomed: impl FnOnce() -> bool) -> tantivy
     if !folder.exists() || !is_doomed() {
         return Ok(true);
     }
-    let held = MmapDirectory::open(folder)?.acquire_lock(&INDEX_WRITER_LOCK);
-    if matches!(held, Err(LockError::LockBusy)) {
+    clear_unless_written(folder)
+}
+
+/// Removes what there is of an index. `false` when somebody writes it.
+fn clear_unless_written(folder: &Path) -> tantivy::Result<bool> {
+    let held = MmapDirectory::open(folder).map(|directory| directory.acquire_lock(&INDEX_WRITER_LOCK));
+    if matches!(held, Ok(Err(LockError::LockBusy))) {
         return Ok(false);
     }
     clear(folder)?;
     Ok(true)
+}
+
+/// Tells whether the system refused something, which says nothing of the index: no handles left, no access, no space.
+pub(crate) fn is_refused(error: &TantivyError) -> bool {
+    use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
+    let io = match error {
+        TantivyError::IoError(io)
+        | TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error: io, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error: io, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error: io, .. }) => io,
+        _ => return false,
+    };
+    // a file that is too short is a damaged one
+    !matches!(io.kind(), io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
+        && io.raw_os_error().is_some()
 }
 
 /// Makes this process the only one that makes or removes an index in `folder`, until the file is dropped. `None` while

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tantivy::{DocAddress, DocId, Searcher};
+use tantivy::{DocAddress, DocId, Searcher, TantivyError};
 use vault_core::catalog::Note;
 use vault_core::index::{Found, Hit, Progress, Question, SearchIndex, Told};
 use vault_core::search::{N_FIELDS, Query, Weights};
@@ -124,7 +124,7 @@ impl FullText {
         let failed = self.forget();
         let is_still_there = || match &failed {
             Some(failed) => failed.is_latest(),
-            None => Committed::open(&self.folder).is_err(),
+            None => Committed::open(&self.folder).is_err_and(|error| !committed::is_refused(&error)),
         };
         // one that is being written is found damaged again afterwards, should it be
         let _ = committed::remove(&self.folder, is_still_there);
@@ -138,15 +138,22 @@ impl FullText {
         state.committed.take()
     }
 
-    /// Runs `work` on the index; whatever goes wrong in there is a damaged index, not a failed call.
+    /// Runs `work` on the index; whatever goes wrong in there is a damaged index, not a failed call. What the system
+    /// refuses may succeed the next time.
     fn guarded<T>(&self, work: impl FnOnce() -> tantivy::Result<T>) -> Option<T> {
-        match catch_unwind(AssertUnwindSafe(work)) {
-            Ok(Ok(done)) => Some(done),
-            Ok(Err(_)) | Err(_) => {
-                self.give_up();
-                None
-            }
+        let done = self.caught(work);
+        if done.as_ref().is_err_and(|error| !committed::is_refused(error)) {
+            self.give_up();
         }
+        done.ok()
+    }
+
+    /// Runs `work` on the index; if it panics, on what it reads there, the index is given up.
+    fn caught<T>(&self, work: impl FnOnce() -> tantivy::Result<T>) -> tantivy::Result<T> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            self.give_up();
+            Err(TantivyError::InternalError("the index cannot be read".into()))
+        })
     }
 
     /// Reads all of the index on disk, and gives it up when it is not what was written.
@@ -192,26 +199,40 @@ impl FullText {
         is_complete
     }
 
-    /// Takes the right to write the index, if it still is what was read in these parts.
-    pub(crate) fn begin_bulk(&self, read: &Parts) -> tantivy::Result<Turn> {
-        let mut state = self.lock();
+    /// Opens the index, or makes an empty one. `false` while another process does.
+    fn open(&self, state: &mut State) -> tantivy::Result<bool> {
         if !self.folder.exists() {
             state.committed = None;
         }
         if state.committed.is_none() {
-            state.committed = Committed::open_or_create(&self.folder)?;
+            let Some(committed) = Committed::open_or_create(&self.folder)? else { return Ok(false) };
+            state.overlay.settle(&committed.searcher(), &committed.fields)?;
+            state.committed = Some(committed);
         }
-        let Some(committed) = &state.committed else { return Ok(Turn::Busy) };
-        let Some(writer) = committed.writer(true)? else { return Ok(Turn::Busy) };
-        self.refresh(&mut state)?;
-        let is_as_read = state.committed.as_ref().is_some_and(|committed| parts(&committed.searcher()) == *read);
-        Ok(if is_as_read { Turn::Ours(Box::new(writer)) } else { Turn::Outdated })
+        Ok(true)
+    }
+
+    /// Takes the right to write the index, if it still is what was read in these parts.
+    pub(crate) fn begin_bulk(&self, read: &Parts) -> tantivy::Result<Turn> {
+        self.caught(|| {
+            let mut state = self.lock();
+            if !self.open(&mut state)? {
+                return Ok(Turn::Busy);
+            }
+            let writer = state.committed.as_ref().map(|committed| committed.writer(true)).transpose()?.flatten();
+            let Some(writer) = writer else { return Ok(Turn::Busy) };
+            self.refresh(&mut state)?;
+            let is_as_read = state.committed.as_ref().is_some_and(|committed| parts(&committed.searcher()) == *read);
+            Ok(if is_as_read { Turn::Ours(Box::new(writer)) } else { Turn::Outdated })
+        })
     }
 
     /// Makes what was written in bulk what is searched.
     pub(crate) fn end_bulk(&self, writer: Writer) -> tantivy::Result<()> {
-        writer.commit()?;
-        self.refresh(&mut self.lock())
+        self.caught(|| {
+            writer.commit()?;
+            self.refresh(&mut self.lock()).map(drop)
+        })
     }
 
     /// Writes what waits in memory. `false` while another process writes.
@@ -219,24 +240,27 @@ impl FullText {
     /// Only what `is_present` says of the disk at this moment is written, so that no older state ever follows a newer
     /// one that another process wrote.
     pub(crate) fn write_batch(&self, is_present: &IsPresent) -> tantivy::Result<bool> {
-        let mut state = self.lock();
-        if state.committed.is_none() {
-            state.committed = Committed::open_or_create(&self.folder)?;
-        }
-        let Some(committed) = &state.committed else { return Ok(false) };
-        let Some(writer) = committed.writer(false)? else { return Ok(false) };
-        // the last one who wrote may have taken all of it in
-        self.refresh(&mut state)?;
-        let entries = state.overlay.entries();
-        state.waiting = None;
-        drop(state);
-        if entries.is_empty() {
-            return Ok(true);
-        }
-        put_all(&writer, &entries, is_present)?;
-        writer.commit()?;
-        self.refresh(&mut self.lock())?;
-        Ok(true)
+        self.caught(|| {
+            let mut state = self.lock();
+            if !self.open(&mut state)? {
+                return Ok(false);
+            }
+            let writer = state.committed.as_ref().map(|committed| committed.writer(false)).transpose()?.flatten();
+            let Some(writer) = writer else { return Ok(false) };
+            // the last one who wrote may have taken all of it in
+            self.refresh(&mut state)?;
+            let entries = state.overlay.entries();
+            drop(state);
+            if put_all(&writer, &entries, is_present)? > 0 {
+                writer.commit()?;
+            }
+            let mut state = self.lock();
+            self.refresh(&mut state)?;
+            if state.overlay.len() == 0 {
+                state.waiting = None;
+            }
+            Ok(true)
+        })
     }
 
     /// Gets what waits in memory ready for searches.
@@ -335,18 +359,23 @@ impl SearchIndex for FullText {
         let now_is = Instant::now();
         let first = state.waiting.map_or(now_is, |(first, _)| first);
         state.waiting = Some((first, now_is));
-        if state.overlay.len() >= MAX_OVERLAY {
+        if state.overlay.len() >= MAX_OVERLAY && !state.overlay.has(path) {
             state.lag();
         }
         let State { committed, overlay, .. } = &mut *state;
         let searcher = committed.as_ref().map(|committed| (committed.searcher(), committed.fields.clone()));
         let index = searcher.as_ref().map(|(searcher, fields)| (searcher, &**fields));
-        let is_damaged = overlay.put(path, now, index).is_err();
+        let put = catch_unwind(AssertUnwindSafe(|| overlay.put(path, now, index)));
         self.changed.notify_all();
         drop(state);
-        if is_damaged {
+        if !matches!(put, Ok(Ok(()))) {
             self.give_up();
         }
+    }
+
+    fn lag(&self) {
+        self.lock().lag();
+        self.changed.notify_all();
     }
 
     fn search(&self, question: &Question, call: &Call) -> Result<Option<Found>, VaultError> {
@@ -367,15 +396,18 @@ impl SearchIndex for FullText {
 /// Tells whether a file is in this state, or is gone.
 pub(crate) type IsPresent<'a> = dyn Fn(&VaultPath, Option<&Note>) -> bool + 'a;
 
-fn put_all(writer: &Writer, entries: &Entries, is_present: &IsPresent) -> tantivy::Result<()> {
+/// Returns how many it wrote.
+fn put_all(writer: &Writer, entries: &Entries, is_present: &IsPresent) -> tantivy::Result<usize> {
     let note = |pending: &Option<Arc<Pending>>| pending.as_ref().map(|pending| pending.told.note.clone());
+    let mut n_written = 0;
     for (path, pending) in entries.iter().filter(|(path, pending)| is_present(path, note(pending).as_deref())) {
         writer.remove(path);
         if let Some(pending) = pending {
             writer.add(path, &pending.told)?;
         }
+        n_written += 1;
     }
-    Ok(())
+    Ok(n_written)
 }
 
 impl Snapshot {
@@ -384,7 +416,7 @@ impl Snapshot {
         let mut found = Found::default();
         for (stage, query) in question.stages() {
             let (hits, weights) = self.hits(question, &query, stage.takes_any())?;
-            found = Found::at(stage, hits, &weights);
+            found = Found::at(stage, hits, &weights, question);
             if !found.hits.is_empty() {
                 break;
             }

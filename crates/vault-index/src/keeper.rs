@@ -101,7 +101,11 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
             // let calls look in between
             thread::sleep(LOOK_PAUSE);
         }
-        return write_when_due(vault, index);
+        if write_when_due(vault, index).is_err() {
+            rest(index, pace.pause);
+            pace.pause = (pace.pause * 2).min(LONGEST_PAUSE);
+        }
+        return;
     }
     let begin = Instant::now();
     if compare(vault, index, folders).is_err() {
@@ -112,7 +116,8 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
     }
     (pace.pause, pace.compared) = (POLL_PAUSE, Instant::now());
     if !folders.is_watching() {
-        write_when_due(vault, index);
+        // what cannot be written is compared again
+        let _ = write_when_due(vault, index);
         rest(index, POLL_PAUSE.max(begin.elapsed() * POLL_SHARE));
     }
 }
@@ -139,12 +144,13 @@ fn compare(vault: &Vault, index: &FullText, folders: &Folders) -> Result<(), Vau
 }
 
 /// Writes a batch when nothing has changed for a while, or when much has.
-fn write_when_due(vault: &Vault, index: &FullText) {
-    let Some((n_waiting, longest, quiet)) = index.waiting() else { return };
+fn write_when_due(vault: &Vault, index: &FullText) -> tantivy::Result<()> {
+    let Some((n_waiting, longest, quiet)) = index.waiting() else { return Ok(()) };
     if n_waiting >= FULL_OVERLAY || quiet >= QUIET || longest >= LONGEST_WAIT {
         // Another process that writes takes in the same changes.
-        let _ = index.write_batch(&|path, note| vault.is_known_rightly(path, note));
+        index.write_batch(&|path, note| vault.is_known_rightly(path, note))?;
     }
+    Ok(())
 }
 
 /// Brings the index up to date with the vault: walks it, and reads what changed. `least` changes and more are written
@@ -160,15 +166,15 @@ pub(crate) fn update(
         let known = || {
             let (read, known) = index.known_parts();
             parts = read;
-            known.into_iter().collect()
+            Some(known.into_iter().collect())
         };
         let survey = vault.survey(known, &call())?;
         let n_changed = survey.n_changed();
         if n_changed + survey.n_gone() < least && index.is_open() {
             return vault.adopt(survey, None, &call());
         }
-        let _expected = index.expect(n_changed);
         let Some(bulk) = take_turn(index, &parts)? else { continue };
+        let _expected = index.expect(n_changed);
         let write = |path: &VaultPath, told: Told| {
             if !parts.is_empty() {
                 bulk.remove(path);

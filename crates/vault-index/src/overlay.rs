@@ -42,6 +42,10 @@ impl Overlay {
         self.entries.len()
     }
 
+    pub(crate) fn has(&self, path: &VaultPath) -> bool {
+        self.entries.contains_key(path)
+    }
+
     pub(crate) fn entries(&self) -> Entries {
         self.entries.clone()
     }
@@ -62,7 +66,7 @@ impl Overlay {
         told: Option<Told>,
         index: Option<(&Searcher, &Fields)>,
     ) -> tantivy::Result<()> {
-        let is_new = !self.entries.contains_key(path);
+        let is_new = !self.has(path);
         let pending = told.map(|told| Arc::new(Pending { told, analysed: OnceLock::new() }));
         Arc::make_mut(&mut self.entries).insert(path.clone(), pending);
         match index {
@@ -82,10 +86,8 @@ impl Overlay {
 
     /// Drops what a new state of the index has.
     pub(crate) fn settle(&mut self, searcher: &Searcher, fields: &Fields) -> tantivy::Result<()> {
-        let entries = std::mem::take(&mut self.entries);
-        self.masked = Arc::default();
-        let mut kept = HashMap::new();
-        for (path, pending) in entries.iter() {
+        let (mut left, mut kept) = (Overlay::default(), HashMap::new());
+        for (path, pending) in self.entries.iter() {
             let there = find(searcher, fields, path)?;
             let is_settled = match pending {
                 Some(pending) => there.is_some_and(|note| note.stat.same_state(&pending.told.note.stat)),
@@ -93,10 +95,10 @@ impl Overlay {
             };
             if !is_settled {
                 kept.insert(path.clone(), pending.clone());
-                self.mask(path, searcher, fields)?;
+                left.mask(path, searcher, fields)?;
             }
         }
-        self.entries = Arc::new(kept);
+        *self = Overlay { entries: Arc::new(kept), ..left };
         Ok(())
     }
 

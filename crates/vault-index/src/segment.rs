@@ -177,6 +177,10 @@ impl Leading {
             sum += *most;
             *most = sum;
         });
+        // who has all of them has the last one
+        if let Some((_, most)) = units.last_mut() {
+            *most += weights.all;
+        }
         Leading { units, optional: optional.iter().map(|idf| most(*idf)).sum() }
     }
 

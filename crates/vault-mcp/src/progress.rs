@@ -19,7 +19,14 @@ pub(crate) fn listener(context: &RequestContext<RoleServer>) -> ProgressListener
     let (tell, heard) = watch::channel((0, 0));
     tokio::spawn(forward(context.peer.clone(), token, heard));
     ProgressListener::new(move |done, total| {
-        tell.send_replace((done, total));
+        // several threads tell, and a call may begin anew: what a client hears only grows
+        tell.send_if_modified(|told| {
+            let is_more = done > told.0;
+            if is_more {
+                *told = (done, total);
+            }
+            is_more
+        });
     })
 }
 

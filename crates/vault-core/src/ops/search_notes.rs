@@ -11,7 +11,9 @@ use crate::call::Call;
 use crate::catalog::Note;
 use crate::error::VaultError;
 use crate::index::{Found, Hit, Progress, Question, Rank, Stage};
-use crate::limits::{MAX_NOTE_BYTES, MAX_ROW_TITLE_CHARS, SEARCH_TRIES, SNIPPET_CHARS};
+use crate::limits::{
+    MAX_NOTE_BYTES, MAX_QUERY_BYTES, MAX_QUERY_UNITS, MAX_ROW_TITLE_CHARS, SEARCH_TRIES, SNIPPET_CHARS,
+};
 use crate::path::FileKind;
 use crate::rows::{Row, after_option, first_tags, page};
 use crate::scan;
@@ -130,7 +132,7 @@ impl Operation for SearchNotes {
     type Response = SearchNotesResponse;
 
     fn run(self, vault: &Vault, call: &Call) -> Result<SearchNotesResponse, VaultError> {
-        let query = Query::parse(&self.query);
+        let query = parse(&self.query)?;
         let tags = tags::parse_all("tags", &self.tags)?;
         let labels: Vec<String> = tags.iter().map(|tag| label_of_tag(tag)).collect();
         let after = self.after.as_deref().map(Place::parse).transpose()?;
@@ -140,12 +142,15 @@ impl Operation for SearchNotes {
             include_archived: self.include_archived,
             after: after.as_ref().map(|place| &place.rank),
             stage: after.as_ref().map(|place| place.stage),
-            at_most: self.limit + 1,
+            at_most: self.limit.saturating_add(1),
         };
         let mut n_tries = 0;
         loop {
             n_tries += 1;
-            let answer = Answer::of(vault, &question, after.as_ref().is_some_and(|place| place.is_scan), call)?;
+            let mut answer = Answer::of(vault, &question, after.as_ref().is_some_and(|place| place.is_scan), call)?;
+            if let Some(place) = &after {
+                answer.found.partial = place.partial;
+            }
             let (rows, changed) = answer.rows(vault, &query, self.limit, call)?;
             // what changed since it was searched has been looked at by now
             if changed == 0 || n_tries == SEARCH_TRIES {
@@ -156,10 +161,23 @@ impl Operation for SearchNotes {
     }
 }
 
+fn parse(text: &str) -> Result<Query, VaultError> {
+    let refusal = |problem: String| VaultError::InvalidArgument { argument: "query".into(), problem };
+    if text.len() > MAX_QUERY_BYTES {
+        return Err(refusal(format!("is longer than {MAX_QUERY_BYTES} bytes; look for what matters in it")));
+    }
+    let query = Query::parse(text);
+    if query.n_units() > MAX_QUERY_UNITS {
+        return Err(refusal(format!("has more than {MAX_QUERY_UNITS} words; look for those that matter")));
+    }
+    Ok(query)
+}
+
 /// Where an answer goes on.
 struct Place {
     rank: Rank,
     stage: Stage,
+    partial: bool,
     /// Whether the notes were read: an index ranks a little otherwise, so they are read again.
     is_scan: bool,
 }
@@ -172,14 +190,15 @@ impl Place {
             let (score, updated, key, flags) = (number()?, number()?, number()?, number()?);
             let rank = Rank { score: f32::from_bits(u32::try_from(score).ok()?), updated: updated as i64, key };
             let stage = [Stage::All, Stage::Some, Stage::Begun].into_iter().nth(usize::try_from(flags & 3).ok()?)?;
-            Some(Place { rank, stage, is_scan: flags & 4 > 0 })
+            Some(Place { rank, stage, partial: flags & 8 > 0, is_scan: flags & 4 > 0 })
         };
         let problem = || "is not the `next` of an earlier answer".into();
         place().ok_or_else(|| VaultError::InvalidArgument { argument: "after".into(), problem: problem() })
     }
 
     fn text(&self) -> String {
-        let (Rank { score, updated, key }, flags) = (&self.rank, self.stage as u8 + 4 * u8::from(self.is_scan));
+        let (Rank { score, updated, key }, flags) =
+            (&self.rank, self.stage as u8 | u8::from(self.is_scan) << 2 | u8::from(self.partial) << 3);
         format!("{:x}-{:x}-{key:x}-{flags}", score.to_bits(), *updated as u64)
     }
 }
@@ -257,8 +276,13 @@ impl Answer {
             score: (f64::from(hit.rank.score) * 1000.0).round() / 1000.0,
             line: passage.line,
             heading: passage.heading,
-            cursor: Place { rank: hit.rank.clone(), stage: self.found.stage, is_scan: self.is_scan }.text(),
+            cursor: self.place(hit).text(),
         }
+    }
+
+    fn place(&self, hit: &Hit) -> Place {
+        let Found { stage, partial, .. } = self.found;
+        Place { rank: hit.rank.clone(), stage, partial, is_scan: self.is_scan }
     }
 
     /// Passages shrink before results are left out.

@@ -90,6 +90,11 @@ impl Query {
         query
     }
 
+    /// Returns how many words and phrases it names.
+    pub fn n_units(&self) -> usize {
+        self.wanted.len() + self.optional.len() + self.unwanted.len()
+    }
+
     /// Tells whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         let Query { wanted, optional, unwanted, filters, unwanted_filters } = self;

@@ -222,18 +222,22 @@ impl Store {
     pub fn peek(&self, path: &VaultPath, limit: u64) -> Result<(Vec<u8>, Stat), VaultError> {
         let refused = |error| self.refusal(path, Doing::Reading, error);
         let folder = self.disk.folder(path.parent().as_str()).map_err(refused)?;
-        self.disk.read(folder.at(path.name()), 0, limit).map_err(refused)
+        self.disk.read(folder.at(path.name()), 0, limit).map_err(|error| self.unread(path, limit, error))
     }
 
     fn read_at(&self, path: &VaultPath, at: disk::At, limit: u64) -> Result<Content, VaultError> {
         match self.disk.read(at, 0, limit) {
             Ok((bytes, stat)) => Ok(Content { version: Version::of(&bytes), bytes, stat }),
-            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
-                let hint = "let a person split it: nothing so large is opened";
-                Err(VaultError::TooLarge { what: format!("`{path}`"), limit, hint })
-            }
-            Err(error) => Err(self.refusal(path, Doing::Reading, error)),
+            Err(error) => Err(self.unread(path, limit, error)),
         }
+    }
+
+    fn unread(&self, path: &VaultPath, limit: u64, error: std::io::Error) -> VaultError {
+        if error.kind() != std::io::ErrorKind::FileTooLarge {
+            return self.refusal(path, Doing::Reading, error);
+        }
+        let hint = "let a person split it: nothing so large is opened";
+        VaultError::TooLarge { what: format!("`{path}`"), limit, hint }
     }
 
     /// Describes a file or a folder without opening it.

@@ -24,6 +24,8 @@ pub(super) struct Tail {
     open: Vec<Record>,
     /// Whether there was no log at an earlier look: then all of one that appears is new.
     was_absent: bool,
+    /// What a look found that could not go to its end.
+    kept: Vec<VaultPath>,
 }
 
 /// What others wrote since the last look.
@@ -42,12 +44,26 @@ const OPEN_TIME: SignedDuration = SignedDuration::from_secs(60);
 /// Follows the log to its end. Costs two looks at file states when nothing happened.
 pub(super) fn follow(store: &Store, now: Timestamp) -> io::Result<Tailed> {
     let mut tail = store.tail.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tailed = Tailed { paths: std::mem::take(&mut tail.kept), begun: false };
+    match follow_on(store, now, &mut tail, &mut tailed) {
+        Ok(()) => Ok(tailed),
+        Err(error) => {
+            tail.kept = tailed.paths;
+            if tailed.begun {
+                // so is the next look
+                tail.room = None;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn follow_on(store: &Store, now: Timestamp, tail: &mut Tail, tailed: &mut Tailed) -> io::Result<()> {
     let disk = &*store.disk;
-    let mut tailed = Tailed::default();
     if tail.room.is_none() {
         let Some(room) = room(store)? else {
             tail.was_absent = true;
-            return Ok(tailed);
+            return Ok(());
         };
         tailed.begun = !tail.was_absent;
         *tail = begin(disk, room, tail.was_absent)?;
@@ -58,8 +74,8 @@ pub(super) fn follow(store: &Store, now: Timestamp) -> io::Result<Tailed> {
         match disk.stat(room.at(&segment_name(tail.segment))) {
             Ok(stat) if stat.size == tail.end => {}
             Ok(stat) if stat.size > tail.end => tail.read_on(disk, &mut tailed.paths)?,
-            Ok(_) => return Ok(tail.lost()),
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(tail.lost()),
+            Ok(_) => return lost(tail, tailed),
+            Err(error) if error.kind() == ErrorKind::NotFound => return lost(tail, tailed),
             Err(error) => return Err(error),
         }
         let Some(room) = &tail.room else { break };
@@ -69,7 +85,14 @@ pub(super) fn follow(store: &Store, now: Timestamp) -> io::Result<Tailed> {
             Err(error) => return Err(error),
         }
     }
-    Ok(tailed)
+    Ok(())
+}
+
+/// Somebody removed the log, cut it or put another in its place.
+fn lost(tail: &mut Tail, tailed: &mut Tailed) -> io::Result<()> {
+    *tail = Tail::default();
+    tailed.begun = true;
+    Ok(())
 }
 
 /// Opens this machine's part of the log. Nothing is made, not even a name for the machine, in a vault without a log.
@@ -100,12 +123,6 @@ fn begin(disk: &dyn Disk, room: Folder, with_all: bool) -> io::Result<Tail> {
 }
 
 impl Tail {
-    /// Somebody removed the log, cut it or put another in its place.
-    fn lost(&mut self) -> Tailed {
-        *self = Tail::default();
-        Tailed { begun: true, ..Tailed::default() }
-    }
-
     fn read_on(&mut self, disk: &dyn Disk, paths: &mut Vec<VaultPath>) -> io::Result<()> {
         let Some(room) = &self.room else { return Ok(()) };
         let bytes = match disk.read(room.at(&segment_name(self.segment)), self.end, MAX_LOG_READ_BYTES) {

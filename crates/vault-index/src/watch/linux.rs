@@ -55,6 +55,16 @@ impl Folders {
     }
 }
 
+impl Watched {
+    /// The system has ended a watch: its folder is gone.
+    fn forget(&mut self, watch: &WatchDescriptor) {
+        let Some(path) = self.by_watch.remove(watch) else { return };
+        if self.by_path.get(&path) == Some(watch) {
+            self.by_path.remove(&path);
+        }
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Watched> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
@@ -65,16 +75,17 @@ impl Watch for Folders {
     fn begin(&self, folder: &VaultPath) {
         let mut watched = self.shared.lock();
         let Watched { watches: Some(watches), by_path, by_watch } = &mut *watched else { return };
-        if by_path.contains_key(folder) {
-            return;
-        }
         let place = if folder.is_root() { self.root.clone() } else { self.root.join(folder.as_str()) };
         let changes = WatchMask::ATTRIB | WatchMask::MODIFY | WatchMask::CLOSE_WRITE;
         let names = WatchMask::CREATE | WatchMask::DELETE | WatchMask::MOVED_FROM | WatchMask::MOVED_TO;
         match watches.add(place, changes | names | WatchMask::ONLYDIR | WatchMask::DONT_FOLLOW) {
+            // the same watch when it is the same folder
             Ok(watch) => {
                 by_watch.insert(watch.clone(), folder.clone());
-                by_path.insert(folder.clone(), watch);
+                let before = by_path.insert(folder.clone(), watch.clone()).filter(|before| *before != watch);
+                if let Some(before) = before.filter(|before| by_watch.get(before) == Some(folder)) {
+                    by_watch.remove(&before);
+                }
             }
             // It is gone by now, or closed to us: the folder above it tells when that changes.
             Err(error) if is_told_from_above(error.kind()) => {}
@@ -133,7 +144,9 @@ fn listen(mut inotify: Inotify, shared: &Shared, vault: &Weak<Vault>, wake: &(dy
             if event.mask.contains(EventMask::Q_OVERFLOW) {
                 vault.news().miss();
                 has_news = true;
-            } else if let (false, Some(path)) = (event.mask.contains(EventMask::IGNORED), place(shared, &event)) {
+            } else if event.mask.contains(EventMask::IGNORED) {
+                shared.lock().forget(&event.wd);
+            } else if let Some(path) = place(shared, &event) {
                 vault.news().note(path);
                 has_news = true;
             }
