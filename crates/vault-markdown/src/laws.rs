@@ -247,7 +247,8 @@ proptest! {
     fn no_list_change_loses_anything_else(list in ugly_list(), above in select(&["", "tags: [a, b]\n", "x: &x a\n"][..]), below in select(&["", "z: *x\n", "tags: [a]\n"][..])) {
         let stored = format!("---\n{above}# c\ntags:{list}{below}---\nText.\n");
         let plain = |items: Vec<Value>| -> Vec<Option<String>> { items.iter().map(|item| item.as_str().map(str::to_owned)).collect() };
-        let comments = |text: &str| text.matches('#').count();
+        // `null,#a` is a text, not a comment
+        let comments = |text: &str| text.match_indices('#').filter(|(at, _)| text[..*at].ends_with([' ', '\n'])).count();
         if let Ok(after) = remove_from_list(&stored, "tags", |tag| tag == "a") {
             let kept: Vec<Value> = tag_items(&stored).into_iter().filter(|item| item.as_str() != Some("a")).collect();
             prop_assert_eq!(body_of(&after), body_of(&stored));
