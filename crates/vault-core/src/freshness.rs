@@ -77,9 +77,11 @@ impl Vault {
     /// `timeout` when the call's time is over; nothing is kept then.
     pub fn catalog(&self, call: &Call) -> Result<Arc<Catalog>, VaultError> {
         let rules = self.rules()?;
-        if self.follows(&rules) {
-            while !self.look_at_news(&rules, call)? {}
-            return Ok(self.known_catalog());
+        while self.follows(&rules) {
+            // something may be missed while we look
+            if self.look_at_news(&rules, call)? && self.follows(&rules) {
+                return Ok(self.known_catalog());
+            }
         }
         // One comparison at a time; reads and writes go on meanwhile.
         let _turn = lock(&self.comparing);
@@ -413,20 +415,18 @@ impl Vault {
 
     /// Tells what a write of ours made, once anybody keeps count.
     pub(crate) fn tell(&self, path: &VaultPath, text: &str, document: &Document, stat: Option<Stat>, call: &Call) {
-        let mut known = lock(&self.known);
         let index = self.index();
-        if known.compared.is_none() && index.is_none() {
+        if index.is_none() && lock(&self.known).compared.is_none() {
             return;
         }
         // a newer state that another program left meanwhile may be known already, and is known again after a look
         self.news.note(path.clone());
         if let Some(stat) = stat {
             let note = Arc::new(Note::new(path, stat, Some((text, document)), call.now));
-            known.change().put_note(path.clone(), note.clone());
-            if index.is_some() {
-                let told = Told { note, document: Some(document.clone()), text: text.to_owned() };
-                self.tell_index(path, Some(told));
-            }
+            let told = Told { note: note.clone(), document: Some(document.clone()), text: text.to_owned() };
+            let mut known = lock(&self.known);
+            known.change().put_note(path.clone(), note);
+            self.tell_index(path, Some(told));
         }
     }
 

@@ -73,6 +73,11 @@ impl News {
         Misses(noted.misses)
     }
 
+    /// Says that nobody follows the disk after all.
+    pub fn end(&self) {
+        *self.lock() = Noted::default();
+    }
+
     /// Says that everything was compared since [`News::begin`], and that all that happens is noted. `false` when
     /// something was missed meanwhile.
     pub fn watched(&self, since: Misses) -> bool {

@@ -34,7 +34,7 @@ pub(crate) struct Committed {
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct FileState {
+pub(crate) struct FileState {
     modified: Option<std::time::SystemTime>,
     size: u64,
     #[cfg(unix)]
@@ -110,6 +110,11 @@ impl Committed {
         Ok(true)
     }
 
+    /// Takes what is on disk for news the next time.
+    pub(crate) fn forget_seen(&mut self) {
+        self.seen = None;
+    }
+
     pub(crate) fn searcher(&self) -> Searcher {
         self.reader.searcher()
     }
@@ -144,21 +149,28 @@ fn state(folder: &Path) -> Option<FileState> {
     })
 }
 
-/// Tells whether the index in `folder` cannot be read, or has other bytes than were written.
-pub(crate) fn is_damaged(folder: &Path) -> bool {
+/// Returns the state of the index in `folder` when it cannot be read, or has other bytes than were written.
+pub(crate) fn damaged(folder: &Path) -> Option<FileState> {
     loop {
-        let before = state(folder);
+        let before = state(folder)?;
         // opened by itself, so that what is only read for this does not stay in memory
-        let damaged = before.is_some()
-            && match Index::open_in_dir(folder).and_then(|index| index.validate_checksum()) {
-                Ok(files) => !files.is_empty(),
-                Err(error) => !is_refused(&error),
-            };
+        let is_damaged = match Index::open_in_dir(folder).and_then(|index| index.validate_checksum()) {
+            Ok(files) => !files.is_empty(),
+            Err(error) => !is_refused(&error),
+        };
+        if !is_damaged {
+            return None;
+        }
         // files of an index that is being written go away
-        if !damaged || state(folder) == before {
-            return damaged;
+        if is_still(folder, &before) {
+            return Some(before);
         }
     }
+}
+
+/// Tells whether the index in `folder` is still in this state.
+pub(crate) fn is_still(folder: &Path, seen: &FileState) -> bool {
+    state(folder).as_ref() == Some(seen)
 }
 
 /// Removes the index in `folder` if `is_doomed` says so while nobody makes or removes one. `false` when it stays because

@@ -36,10 +36,10 @@ struct State {
     overlay: Overlay,
     /// More changed than is kept in memory: search does not know everything until everything was compared.
     lags: bool,
-    /// Everything was compared at least once: an index without files is one of a vault without.
-    is_complete: bool,
     /// Counts how often that came about.
     n_lags: u64,
+    /// Everything was compared since: an index without files is one of a vault without.
+    is_complete: bool,
     /// Since when something waits for a batch, and when the last of it came.
     waiting: Option<(Instant, Instant)>,
 }
@@ -105,7 +105,7 @@ impl FullText {
 
     /// Opens what another process wrote.
     fn refresh(&self, state: &mut State) -> tantivy::Result<()> {
-        let State { committed, overlay, .. } = state;
+        let State { committed, overlay, is_complete, .. } = state;
         let is_news = match committed {
             Some(known) => known.refresh()?,
             None => {
@@ -113,10 +113,14 @@ impl FullText {
                 committed.is_some()
             }
         };
-        match committed {
-            Some(committed) if is_news => overlay.settle(&committed.searcher(), &committed.fields),
-            _ => Ok(()),
+        let Some(committed) = committed.as_mut().filter(|_| is_news) else { return Ok(()) };
+        // one that another process has only begun
+        *is_complete &= committed.searcher().num_docs() > 0;
+        let settled = overlay.settle(&committed.searcher(), &committed.fields);
+        if settled.is_err() {
+            committed.forget_seen();
         }
+        settled
     }
 
     /// Gives up an index that cannot be read. The next one who writes makes it anew; unless another process did.
@@ -158,8 +162,10 @@ impl FullText {
 
     /// Reads all of the index on disk, and gives it up when it is not what was written.
     pub(crate) fn verify(&self) {
-        if committed::is_damaged(&self.folder) {
-            self.give_up();
+        if let Some(damaged) = committed::damaged(&self.folder) {
+            self.forget();
+            let _ = committed::remove(&self.folder, || committed::is_still(&self.folder, &damaged));
+            self.wake();
         }
     }
 
@@ -201,8 +207,9 @@ impl FullText {
 
     /// Opens the index, or makes an empty one. `false` while another process does.
     fn open(&self, state: &mut State) -> tantivy::Result<bool> {
-        if !self.folder.exists() {
-            state.committed = None;
+        if !self.folder.exists() && state.committed.take().is_some() {
+            // what is made now has nothing of what that had
+            state.lag();
         }
         if state.committed.is_none() {
             let Some(committed) = Committed::open_or_create(&self.folder)? else { return Ok(false) };
@@ -246,19 +253,20 @@ impl FullText {
                 return Ok(false);
             }
             let writer = state.committed.as_ref().map(|committed| committed.writer(false)).transpose()?.flatten();
-            let Some(writer) = writer else { return Ok(false) };
+            let Some(writer) = writer.filter(|_| !state.lags) else { return Ok(false) };
             // the last one who wrote may have taken all of it in
             self.refresh(&mut state)?;
-            let entries = state.overlay.entries();
+            let (entries, taken, is_complete) = (state.overlay.entries(), Instant::now(), state.is_complete);
             drop(state);
             if put_all(&writer, &entries, is_present)? > 0 {
                 writer.commit()?;
             }
             let mut state = self.lock();
             self.refresh(&mut state)?;
-            if state.overlay.len() == 0 {
-                state.waiting = None;
-            }
+            state.is_complete = is_complete && !state.lags;
+            // what came meanwhile waits from now on
+            let is_left = state.overlay.len() > 0;
+            state.waiting = state.waiting.filter(|_| is_left).map(|(_, last)| (taken, last));
             Ok(true)
         })
     }

@@ -11,8 +11,8 @@ use vault_core::{Call, Vault, VaultError, VaultPath};
 use crate::committed::{Parts, Writer};
 use crate::full_text::{FullText, Turn};
 use crate::limits::{
-    FULL_OVERLAY, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_TRUST, LONGEST_WAIT, LOOK_PAUSE, MIN_BULK, POLL_PAUSE, POLL_SHARE,
-    QUIET,
+    FULL_OVERLAY, IDLE, LOCK_PAUSE, LONGEST_PAUSE, LONGEST_TRUST, LONGEST_WAIT, LOOK_PAUSE, MIN_BULK, POLL_PAUSE,
+    POLL_SHARE, QUIET,
 };
 use crate::watch::Folders;
 
@@ -40,9 +40,10 @@ impl Keeper {
                 turn(&vault, &kept, &folders, &mut pace);
             }
         };
-        if thread::Builder::new().name("index".into()).spawn(keep).is_ok() {
-            // until the thread has compared everything, calls need not
-            vault.news().begin();
+        // until the thread has compared everything, calls need not
+        vault.news().begin();
+        if thread::Builder::new().name("index".into()).spawn(keep).is_err() {
+            vault.news().end();
         }
         Keeper { index }
     }
@@ -94,7 +95,7 @@ fn turn(vault: &Vault, index: &FullText, folders: &Folders, pace: &mut Pace) {
         if !std::mem::replace(&mut pace.is_verified, true) {
             return index.verify();
         }
-        index.wait(QUIET);
+        index.wait(if index.waiting().is_some() { QUIET } else { IDLE });
         // A call that comes meanwhile says what is wrong, should anything be.
         while vault.freshen(&call()).is_ok_and(|is_all| !is_all) && vault.is_followed() && !index.is_stopped() {
             index.prepare();

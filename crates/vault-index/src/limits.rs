@@ -15,6 +15,9 @@ pub const FULL_OVERLAY: usize = 256;
 /// How long nothing must have changed before a batch is written.
 pub const QUIET: Duration = Duration::from_millis(700);
 
+/// How often the log of other processes is looked at while nothing happens. Calls look for themselves.
+pub const IDLE: Duration = Duration::from_secs(5);
+
 /// How long a change may wait for its batch while others follow.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(10);
 

@@ -403,6 +403,12 @@ impl Row for LineRow {}
 impl Row for SkippedRow {}
 impl Row for CountRow {}
 
+impl GrepNotesResponse {
+    fn n_rows(&self) -> usize {
+        self.matches.as_ref().map_or(0, Vec::len) + self.files.as_ref().map_or(0, Vec::len)
+    }
+}
+
 impl fmt::Display for GrepNotesResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for row in self.matches.iter().flatten() {
@@ -425,7 +431,7 @@ impl fmt::Display for GrepNotesResponse {
         if let Some(n_notes) = self.total_skipped {
             writeln!(f, "({n_notes} notes were not searched; not all are named)")?;
         }
-        if self.truncated {
+        if self.n_rows() < if self.files.is_some() { self.total_files } else { self.total_matches } {
             let (lines, notes) = (plural(self.total_matches, "line"), plural(self.total_files, "note"));
             writeln!(f, "({lines} in {notes}; not all are shown)")?;
         }

@@ -84,10 +84,10 @@ pub struct SearchNotesResponse {
     /// Pass as `after` for the results that follow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// Set when nothing has all the words: these have only some of them.
+    /// Set when nothing has all that was asked for: these have some of it, or words that begin so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<bool>,
-    /// Set while the index is being built for the first time: the notes themselves were read instead.
+    /// Set while there is no whole index: the notes themselves were read instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexing: Option<bool>,
     /// How far that has come.
@@ -247,6 +247,7 @@ impl Answer {
         let mut analyser = vault.analyser();
         let (mut rows, mut changed) = (Vec::with_capacity(self.found.hits.len()), BTreeSet::new());
         for (number, hit) in self.found.hits.iter().enumerate() {
+            call.check()?;
             let passage = match number < limit {
                 _ if rules.hide(&hit.path, false) => Err(Changed),
                 true => passage(vault, &passages, hit, &mut analyser),
@@ -335,7 +336,7 @@ impl Row for SearchRow {
 impl fmt::Display for SearchNotesResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.partial == Some(true) {
-            writeln!(f, "(nothing has all the words; these have some)")?;
+            writeln!(f, "(nothing has all of that; these have some)")?;
         }
         for row in &self.results {
             let line = row.line.map_or_else(String::new, |line| format!(":{line}"));

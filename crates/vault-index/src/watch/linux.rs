@@ -136,7 +136,13 @@ fn listen(mut inotify: Inotify, shared: &Shared, vault: &Weak<Vault>, wake: &(dy
         let events = match inotify.read_events_blocking(&mut buffer) {
             Ok(events) => events,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => return,
+            Err(_) => {
+                shared.is_watching.store(false, Ordering::Release);
+                if let Some(vault) = vault.upgrade() {
+                    vault.news().miss();
+                }
+                return wake();
+            }
         };
         let Some(vault) = vault.upgrade().filter(|_| shared.is_watching.load(Ordering::Acquire)) else { return };
         let mut has_news = false;
@@ -146,6 +152,9 @@ fn listen(mut inotify: Inotify, shared: &Shared, vault: &Weak<Vault>, wake: &(dy
                 has_news = true;
             } else if event.mask.contains(EventMask::IGNORED) {
                 shared.lock().forget(&event.wd);
+            } else if event.name.is_some_and(|name| name == ".vaultignore") {
+                // whoever is woken finds the rules changed
+                has_news = true;
             } else if let Some(path) = place(shared, &event) {
                 vault.news().note(path);
                 has_news = true;
