@@ -165,3 +165,37 @@ impl TokenStream for Terms<'_> {
         &mut self.token
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::INDEX_VERSION;
+
+    /// Whoever changes terms or rows raises the version with this: an older index is read otherwise.
+    #[test]
+    fn terms_and_rows_are_those_of_this_version() {
+        let mut words = Words::default();
+        let mut stream = words.token_stream("Running snake_case, Café v1.2 検索中");
+        let mut terms = vec![];
+        while stream.advance() {
+            terms.push(format!("{}@{}", stream.token().text.escape_debug(), stream.token().position));
+        }
+        let path = VaultPath::parse("a/x.md").expect("a path");
+        let epoch = Default::default();
+        let stat = vault_core::store::Stat {
+            kind: vault_core::store::EntryKind::File,
+            size: 300,
+            modified: epoch,
+            changed: epoch,
+            created: None,
+            inode: 7,
+            device: 8,
+            writable: true,
+        };
+        let note = Note::new(&path, stat, None, epoch);
+        let row: String = pack(&path, &Arc::new(note)).iter().map(|byte| format!("{byte:02x}")).collect();
+        let expected = "running@0 =run@0 snake@1 case@2 cafe@3 v1@4 1@4 2@5 検@6 検索@6 索中@7 中@8";
+        assert_eq!((INDEX_VERSION, terms.join(" ").as_str()), (1, expected));
+        assert_eq!(row, "06612f782e6d64ac020000000708010000000000000000");
+    }
+}
