@@ -71,7 +71,8 @@ impl Query {
                 false => (&mut query.wanted, &mut query.filters),
             };
             match piece.what {
-                What::Tag(tag) => filters.push(Filter::Label(label_of_tag(tag))),
+                // the `#` of a tag may be left out or not
+                What::Tag(tag) => filters.push(Filter::Label(label_of_tag(tag.trim_start_matches('#')))),
                 What::Path(path) => filters.push(path_filter(path)),
                 What::Exact(text) => units.extend(unit(text, false, &mut analyser)),
                 What::Begin(text) => units.extend(prefix(text, &mut analyser)),
@@ -365,6 +366,11 @@ mod tests {
         assert!(!Query::parse("one two three").is_question());
         assert!(Query::parse("one two three four").is_question());
         assert!(Query::parse("how do ferns grow in the deep shade").is_question());
+    }
+
+    #[test]
+    fn a_tag_is_named_with_or_without_its_mark() {
+        assert_eq!(Query::parse("tag:#a/b -tag:#c"), Query::parse("tag:a/b -tag:c"));
     }
 
     #[test]
