@@ -217,7 +217,7 @@ impl Vault {
             index.lag();
         }
         let tells = intake.is_some() || tells_index;
-        let take_in = |(file, stat): &(Difference, Stat), visited: Result<Visited, VaultError>| {
+        let take_in = |(file, stat): &(Difference, Stat), visited: Option<Result<Visited, VaultError>>| {
             let mut look = Look::of(file, stat, visited, tells, call.now);
             if let (Some(intake), Some(told)) = (intake, look.told.take_if(|_| intake.is_some())) {
                 intake(&file.path, *told);
@@ -230,12 +230,11 @@ impl Vault {
                     *lock(&refused) = Some(refusal);
                     return ControlFlow::Break(());
                 }
-                take_in(&texts[place], visited);
+                take_in(&texts[place], Some(visited));
                 ControlFlow::Continue(())
             })
         };
-        let unread = || Err(VaultError::NotANote { path: String::new(), why: "it has no text" });
-        others.iter().for_each(|file| take_in(file, unread()));
+        others.iter().for_each(|file| take_in(file, None));
         self.store().visit(&paths, Care::Whole, MAX_NOTE_BYTES, &begin);
         if let Some(refusal) = refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(refusal);
@@ -553,14 +552,14 @@ impl Look {
     fn of(
         difference: &Difference,
         stat: &Stat,
-        visited: Result<Visited<'_>, VaultError>,
+        visited: Option<Result<Visited<'_>, VaultError>>,
         tells: bool,
         now: Timestamp,
     ) -> Look {
         let Difference { path, before } = difference;
         // what may be read another time is not known to be still so
-        let read_at = if matches!(visited, Err(VaultError::Io { .. })) { stat.changed } else { now };
-        let visited = visited.ok();
+        let read_at = if matches!(visited, Some(Err(VaultError::Io { .. }))) { stat.changed } else { now };
+        let visited = visited.and_then(Result::ok);
         let stat_now = visited.as_ref().and_then(|visited| visited.stat.clone());
         let stat = stat_now.unwrap_or_else(|| stat.clone());
         let text = visited.and_then(|visited| std::str::from_utf8(visited.bytes).ok());

@@ -58,16 +58,32 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Returns what is asked for in turn, until some file answers.
-    pub fn stages(&self) -> impl Iterator<Item = (Stage, Query)> {
+    /// Asks `hits` for more and more, until some file answers: for a query, and whether one of its words is enough.
+    pub fn answer<E>(&self, hits: impl Fn(&Query, bool) -> Result<(Vec<Hit>, Weights), E>) -> Result<Found, E> {
+        let mut found = Found::default();
+        for (stage, query) in self.stages() {
+            let (hits, weights) = hits(&query, stage != Stage::All)?;
+            found = self.found(stage, hits, &weights);
+            if !found.hits.is_empty() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn found(&self, stage: Stage, hits: Vec<Hit>, weights: &Weights) -> Found {
+        let (first, _) = self.span();
+        let lacks_some = stage == Stage::Some && hits.first().is_some_and(|best| best.rank.score < weights.all);
+        Found { partial: !hits.is_empty() && (stage != first || lacks_some), hits, stage }
+    }
+
+    fn stages(&self) -> impl Iterator<Item = (Stage, Query)> {
         let (first, last) = self.span();
         let stages =
             [Stage::All, Stage::Some, Stage::Begun].into_iter().filter(move |stage| (first..=last).contains(stage));
         stages.map(|stage| (stage, stage.asks(self.query)))
     }
-}
 
-impl Question<'_> {
     /// Returns the first and the last stage.
     fn span(&self) -> (Stage, Stage) {
         match self.stage {
@@ -92,11 +108,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Tells whether one of the words is enough.
-    pub fn takes_any(self) -> bool {
-        self != Stage::All
-    }
-
     /// Returns what a query asks for at this stage.
     pub fn asks(self, query: &Query) -> Query {
         match self {
@@ -133,15 +144,6 @@ pub struct Found {
     pub stage: Stage,
     /// Whether nothing is all that was asked for, so that these are only some of it.
     pub partial: bool,
-}
-
-impl Found {
-    /// Makes the answer of one stage.
-    pub fn at(stage: Stage, hits: Vec<Hit>, weights: &Weights, question: &Question) -> Found {
-        let (first, _) = question.span();
-        let lacks_some = stage == Stage::Some && hits.first().is_some_and(|best| best.rank.score < weights.all);
-        Found { partial: !hits.is_empty() && (stage != first || lacks_some), hits, stage }
-    }
 }
 
 /// One file that was found.

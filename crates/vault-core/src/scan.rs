@@ -29,15 +29,7 @@ pub(crate) fn search(vault: &Vault, question: &Question, call: &Call) -> Result<
     files.retain(|(path, stat)| stat.kind == EntryKind::File && has_words(path));
     let candidates = candidates(vault, question, &files, call)?;
     let n_files = files.len();
-    let mut found = Found::default();
-    for (stage, query) in question.stages() {
-        let (hits, weights) = best(&candidates, n_files, question, &query, stage.takes_any());
-        found = Found::at(stage, hits, &weights, question);
-        if !found.hits.is_empty() {
-            break;
-        }
-    }
-    Ok(found)
+    question.answer(|query, any| Ok(best(&candidates, n_files, question, query, any)))
 }
 
 /// Takes apart every file that may have any of the words, and keeps those that have any of the words.

@@ -12,9 +12,6 @@ pub(crate) struct Best<'a, T> {
     kept: BinaryHeap<Placed<T>>,
 }
 
-/// Places for which there is room from the beginning, at most.
-const MAX_ROOM: usize = 1_000;
-
 struct Placed<T> {
     rank: Rank,
     what: T,
@@ -22,7 +19,7 @@ struct Placed<T> {
 
 impl<'a, T> Best<'a, T> {
     pub(crate) fn new(at_most: usize, after: Option<&'a Rank>) -> Best<'a, T> {
-        Best { at_most, after, kept: BinaryHeap::with_capacity(at_most.min(MAX_ROOM) + 1) }
+        Best { at_most, after, kept: BinaryHeap::new() }
     }
 
     /// Tells whether something with this score may be among the best.

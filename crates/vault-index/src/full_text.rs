@@ -125,21 +125,23 @@ impl FullText {
 
     /// Gives up an index that cannot be read. The next one who writes makes it anew; unless another process did.
     pub(crate) fn give_up(&self) {
-        let failed = self.forget();
-        let is_still_there = || match &failed {
+        // one that is being written is found damaged again afterwards, should it be
+        let _ = self.discard(|failed| match failed {
             Some(failed) => failed.is_latest(),
             None => Committed::open(&self.folder).is_err_and(|error| !committed::is_refused(&error)),
-        };
-        // one that is being written is found damaged again afterwards, should it be
-        let _ = committed::remove(&self.folder, is_still_there);
-        self.changed.notify_all();
+        });
     }
 
-    /// Forgets everything. Until all is compared, searches do without the index.
-    fn forget(&self) -> Option<Committed> {
+    /// Forgets everything: until all is compared, searches do without the index. Removes it from the disk when `is_doomed`
+    /// says so of what was open. `false` while another process writes it.
+    fn discard(&self, is_doomed: impl FnOnce(Option<&Committed>) -> bool) -> tantivy::Result<bool> {
         let mut state = self.lock();
         state.lag();
-        state.committed.take()
+        let open = state.committed.take();
+        drop(state);
+        let removed = committed::remove(&self.folder, || is_doomed(open.as_ref()));
+        self.changed.notify_all();
+        removed
     }
 
     /// Runs `work` on the index; whatever goes wrong in there is a damaged index, not a failed call. What the system
@@ -163,9 +165,7 @@ impl FullText {
     /// Reads all of the index on disk, and gives it up when it is not what was written.
     pub(crate) fn verify(&self) {
         if let Some(damaged) = committed::damaged(&self.folder) {
-            self.forget();
-            let _ = committed::remove(&self.folder, || committed::is_still(&self.folder, &damaged));
-            self.wake();
+            let _ = self.discard(|_| committed::is_still(&self.folder, &damaged));
         }
     }
 
@@ -186,8 +186,7 @@ impl FullText {
 
     /// Forgets the index and removes it from the disk, so that it is made anew. `false` while another process writes it.
     pub(crate) fn clear(&self) -> tantivy::Result<bool> {
-        self.forget();
-        committed::remove(&self.folder, || true)
+        self.discard(|_| true)
     }
 
     /// Says that everything is about to be compared. Returns what [`FullText::compared`] takes afterwards.
@@ -389,7 +388,7 @@ impl SearchIndex for FullText {
     fn search(&self, question: &Question, call: &Call) -> Result<Option<Found>, VaultError> {
         call.check()?;
         let answer = self.guarded(|| match self.snapshot()? {
-            Some(snapshot) => snapshot.search(question).map(Some),
+            Some(snapshot) => question.answer(|query, any| snapshot.hits(question, query, any)).map(Some),
             None => Ok(None),
         });
         Ok(answer.flatten())
@@ -419,19 +418,6 @@ fn put_all(writer: &Writer, entries: &Entries, is_present: &IsPresent) -> tantiv
 }
 
 impl Snapshot {
-    /// Answers with all words, or with the best that there is.
-    fn search(&self, question: &Question) -> tantivy::Result<Found> {
-        let mut found = Found::default();
-        for (stage, query) in question.stages() {
-            let (hits, weights) = self.hits(question, &query, stage.takes_any())?;
-            found = Found::at(stage, hits, &weights, question);
-            if !found.hits.is_empty() {
-                break;
-            }
-        }
-        Ok(found)
-    }
-
     fn hits(&self, question: &Question, query: &Query, any: bool) -> tantivy::Result<(Vec<Hit>, Weights)> {
         let nothing_masked = Default::default();
         let segments = self.searcher.segment_readers();

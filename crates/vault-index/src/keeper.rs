@@ -64,7 +64,7 @@ pub fn attach(vault: &Vault) -> Arc<FullText> {
 }
 
 /// Brings the index of a vault up to date, on disk. `progress` hears how many files of how many were read. Returns how
-/// many files there are.
+/// many files there are. `VaultError::Io` when the index cannot be written.
 pub fn build(vault: &Vault, index: &FullText, progress: &(dyn Fn(usize, usize) + Sync)) -> Result<usize, VaultError> {
     index.verify();
     update(vault, index, 1, progress)?;

@@ -269,7 +269,7 @@ impl Store {
         self.walk_in(&VaultPath::root(), keep)
     }
 
-    /// The same, while something else is done on another thread.
+    /// The same, while `work` is done on another thread: returns what both found. A panic of `work` goes on here.
     pub fn walk_while<T: Send>(
         &self,
         keep: Keep,

@@ -140,7 +140,8 @@ fn write_private(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
-/// Makes a folder, and those above it, that only the present user may enter.
+/// Makes a folder, and those above it, that only the present user may enter. One that is there stays as it is. Errors are
+/// the system's.
 pub fn make_private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
